@@ -5,7 +5,8 @@ import { DomainsModule } from './domains/index.js';
 import { GatewayModule } from './gateway/index.js';
 import { HostsModule } from './hosts/index.js';
 import { SitesModule } from './sites/index.js';
+import { TunnelsModule } from './tunnels/index.js';
 
 /** Sites and servers, on hosts of their own. */
-@Module({ imports: [HostsModule, AccessModule, DomainsModule, BuildsModule, GatewayModule, SitesModule] })
+@Module({ imports: [HostsModule, AccessModule, DomainsModule, BuildsModule, GatewayModule, SitesModule, TunnelsModule] })
 export class HostingModule {}

@@ -60,4 +60,12 @@ export class HostedTargets {
   requireSite(actor: Actor, permission: WorkspacePermission, id: string): Promise<HostedTarget> {
     return this.require(actor, permission, 'site', id);
   }
+
+  @Subject('server', 'workspace', ({ workspaceId, organizationId }: HostedTarget) => ({
+    workspace_id: workspaceId,
+    organization_id: organizationId,
+  }))
+  requireServer(actor: Actor, permission: WorkspacePermission, id: string): Promise<HostedTarget> {
+    return this.require(actor, permission, 'server', id);
+  }
 }

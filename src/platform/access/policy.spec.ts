@@ -93,6 +93,10 @@ describe('the least role, the scope and the effect of each permission', () => {
       'site.read': 'viewer sites:read read',
       'site.publish': 'editor sites:write destructive',
       'hosting.access': 'editor sites:write expose',
+      'tunnel.read': 'viewer servers:read read',
+      'tunnel.run': 'editor servers:write write',
+      'tunnel.manage': 'editor servers:write destructive',
+      'tunnel.access': 'editor servers:write expose',
       'agent.run': 'editor agent:run write',
       'agent.stop': 'editor agent:run destructive',
       'approval.read': 'viewer approvals:read read',
@@ -121,7 +125,7 @@ describe('a feature that is turned off', () => {
     const owner = withScopes(null);
     expect(refused(owner, off())).toEqual([]);
     expect(refused(owner, off('agents'))).toEqual(['agent.run']);
-    expect(refused(owner, off('sandbox'))).toEqual(['code.run']);
+    expect(refused(owner, off('sandbox'))).toEqual(['tunnel.run', 'code.run']);
     expect(refused(owner, off('sharing'))).toEqual(['share.manage']);
     expect(() => requireInWorkspace(owner, 'agent.run', off('agents'))).toThrow(
       'The feature agents is turned off in this workspace; an admin of the workspace can turn it on',

@@ -227,6 +227,8 @@ const API_TAGS: readonly (readonly [name: string, description: string])[] = [
   ['file-invitations', 'Files and folders shared with a person by mail'],
   ['sites', 'Sites, their versions and hosts'],
   ['site-access', 'Who may open a site, and the tokens with which programs do'],
+  ['tunnels', 'Servers: programs that run for long and answer on a host of their own'],
+  ['tunnel-access', 'Who may open a server, and the tokens with which programs do'],
   ['notifications', 'What you are told: the inbox, and what reaches you where and when'],
   ['models', 'The language models that can be used'],
   ['actions', 'The catalog of everything that agents and programs can do, with search and schemas'],

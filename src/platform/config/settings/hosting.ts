@@ -63,6 +63,25 @@ export const hostingSettings = {
     6000,
   ),
   maxSites: setting('MAX_SITES', 'Sites of one workspace.', asInteger(0, 100_000), 50),
+  maxServers: setting('MAX_SERVERS', 'Servers of one workspace.', asInteger(0, 100_000), 20),
+  maxRunningServers: setting(
+    'MAX_RUNNING_SERVERS',
+    'Servers of one organization that run at a time, those that sleep included.',
+    asInteger(0, 100_000),
+    20,
+  ),
+  serverMemoryBytes: setting(
+    'SERVER_MEMORY_BYTES',
+    'Most memory of one server, and what it gets where it names none.',
+    asInteger(32 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
+    512 * MEBIBYTE,
+  ),
+  serverSleepSeconds: setting(
+    'SERVER_SLEEP_SECONDS',
+    'Seconds without requests after which a server is stopped until the next one, where it names none itself; 0: never.',
+    asInteger(0, 31_536_000),
+    0,
+  ),
   siteMaxFiles: setting('SITE_MAX_FILES', 'Files of one version of a site.', asInteger(1, 1_000_000), 20_000),
   siteMaxBytes: setting(
     'SITE_MAX_BYTES',

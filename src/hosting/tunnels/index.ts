@@ -1,0 +1,1 @@
+export { TunnelsModule } from './tunnels.module.js';

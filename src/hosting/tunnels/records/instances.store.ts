@@ -1,0 +1,226 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { Leases } from '../../../platform/leases/index.js';
+import { Topics } from '../../../platform/topics/index.js';
+import type { InstanceState, ServerExit, ServerState } from './server-states.js';
+import { reachedFrom, serversTopic, serverTopic } from './servers.store.js';
+
+/** Where a process of the service other than the holder reaches it. */
+export interface InstanceAddress {
+  /** A socket of the same machine. */
+  readonly machine?: string;
+  readonly path?: string;
+  /** Elsewhere. */
+  readonly host?: string;
+  readonly port?: number;
+}
+
+declare global {
+  interface ColumnTypes {
+    'server_instance.state': InstanceState;
+    'server_instance.address': InstanceAddress | null;
+    'server_instance.exit': ServerExit | null;
+  }
+}
+
+export type InstanceRow = Row<'server_instance'>;
+type InstanceKey = Pick<InstanceRow, 'id' | 'server_id' | 'generation'>;
+
+/** What becomes of a server whose process has ended. */
+export interface AfterEnd {
+  readonly state: Exclude<ServerState, 'running'>;
+  readonly reason: string | null;
+  /** With `crashed`: seconds to the next attempt. */
+  readonly retryInSeconds?: number;
+  readonly restarts?: number;
+}
+
+/** The processes of servers: who runs which, and how they fare. */
+@Injectable()
+export class InstancesStore {
+  private readonly leased;
+
+  constructor(
+    private readonly database: Database,
+    private readonly topics: Topics,
+    private readonly leases: Leases,
+  ) {
+    this.leased = leases.rows('server_instance');
+  }
+
+  /**
+   * Takes over a server that is to be started, or tried again, and that no process runs: the instance that this process is to
+   * run. Undefined where there is none.
+   */
+  async claim(): Promise<InstanceRow | undefined> {
+    const { rows } = await sql<InstanceRow>`
+      with candidate as (
+        select s.id from server s
+        where (s.state = 'starting' or (s.state = 'crashed' and s.next_attempt_at <= now())) and not exists (
+          select from server_instance i where i.server_id = s.id and i.state <> 'ended')
+        order by s.state_changed_at limit 1 for no key update skip locked
+      ), begun as (
+        update server set state = 'starting', next_attempt_at = null, state_changed_at = now() from candidate
+        where server.id = candidate.id returning server.id, server.generation
+      )
+      insert into server_instance (id, server_id, generation, state, holder, started_at)
+      select ${newId()}, id, generation, 'starting', ${this.processId}, now() from begun
+      on conflict do nothing
+      returning *`.execute(this.database.tables());
+    const [claimed] = rows;
+    if (claimed) this.topics.publish(serverTopic(claimed.server_id));
+    return claimed;
+  }
+
+  /** Seconds until the next server that crashed is to be tried again; undefined where none is. */
+  async secondsToRetry(): Promise<number | undefined> {
+    const { rows } = await sql<{ seconds: number | null }>`
+      select greatest(0, extract(epoch from min(next_attempt_at) - now()))::float8 as seconds
+      from server where state = 'crashed'`.execute(this.database.tables());
+    return rows[0]?.seconds ?? undefined;
+  }
+
+  async find(id: string): Promise<InstanceRow | undefined> {
+    return this.database
+      .tables()
+      .selectFrom('server_instance')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** The one that answers requests, or is about to; undefined where there is none. */
+  async current(serverId: string): Promise<InstanceRow | undefined> {
+    const { rows } = await sql<InstanceRow>`
+      select i.* from server_instance i join server s on s.id = i.server_id
+      where i.server_id = ${serverId} and i.state in ('starting', 'running')
+      order by i.state = 'running' desc, i.generation = s.generation desc, i.started_at desc limit 1`.execute(
+      this.database.tables(),
+    );
+    return rows[0];
+  }
+
+  /** Those that this process runs, with what is wanted of their servers; `is_wanted` is false for those that are to end. */
+  async ours(): Promise<(InstanceRow & { is_wanted: boolean })[]> {
+    const { rows } = await sql<InstanceRow & { is_wanted: boolean }>`
+      select i.*, i.generation = s.generation and s.state in ('starting', 'running') as is_wanted
+      from server_instance i join server s on s.id = i.server_id
+      where i.holder = ${this.processId} and i.state <> 'ended'`.execute(this.database.tables());
+    return rows;
+  }
+
+  /** Of many at once, as the view of servers needs them. */
+  async currentOf(serverIds: readonly string[]): Promise<Map<string, InstanceRow>> {
+    const { rows } = await sql<InstanceRow>`
+      select distinct on (server_id) * from server_instance
+      where server_id = any(${[...serverIds]}::uuid[]) and state in ('starting', 'running')
+      order by server_id, state = 'running' desc, started_at desc`.execute(this.database.tables());
+    return new Map(rows.map(row => [row.server_id, row]));
+  }
+
+  /** It answers from now on. False where it is to end by now. */
+  async ready(
+    unit: UnitOfWork,
+    { id, server_id, generation }: InstanceKey,
+    { address, port }: { address: InstanceAddress | null; port: number | null },
+  ): Promise<boolean> {
+    const { rows } = await sql`
+      with ready as (
+        update server set state = 'running', reason = null, state_changed_at = now()
+        where id = ${server_id} and generation = ${generation} and ${reachedFrom('running')} returning id
+      )
+      update server_instance set state = 'running', ready_at = now(), port = ${port},
+        address = ${JSON.stringify(address)}::jsonb
+      from ready where server_instance.id = ${id} and state = 'starting' returning server_instance.id`.execute(
+      unit.tables(),
+    );
+    await this.changed(unit, server_id);
+    return rows.length > 0;
+  }
+
+  /** It takes no new requests. */
+  async drain(unit: UnitOfWork, { id, server_id }: InstanceKey): Promise<void> {
+    await sql`
+      update server_instance set state = 'draining' where id = ${id} and state in ('starting', 'running')`.execute(
+      unit.tables(),
+    );
+    await this.changed(unit, server_id);
+  }
+
+  /**
+   * It has ended. `after` counts unless the server was stopped, started anew or changed meanwhile. Returns whether it counted.
+   */
+  async end(
+    unit: UnitOfWork,
+    { id, server_id, generation }: InstanceKey,
+    exit: ServerExit | null,
+    after?: AfterEnd,
+  ): Promise<boolean> {
+    const written = exit && JSON.stringify(exit);
+    await sql`
+      update server_instance set state = 'ended', ended_at = now(), exit = ${written}::jsonb, ${this.leased.released}
+      where id = ${id} and state <> 'ended'`.execute(unit.tables());
+    await sql`
+      update server set last_exit = ${written}::jsonb where id = ${server_id} and ${written}::jsonb is not null`.execute(
+      unit.tables(),
+    );
+    const isCounted = after !== undefined && (await this.move(unit, { id: server_id, generation }, after));
+    await this.changed(unit, server_id);
+    return isCounted;
+  }
+
+  /** Ends those whose process was lost; their servers are to be started elsewhere. Returns the ids of these. */
+  async endLost(unit: UnitOfWork): Promise<string[]> {
+    const { rows } = await sql<{ server_id: string }>`
+      update server_instance set state = 'ended', ended_at = now(), ${this.leased.released}
+      where state <> 'ended' and ${this.leased.isOrphaned} returning server_id`.execute(unit.tables());
+    const ids = rows.map(({ server_id }) => server_id);
+    await sql`
+      update server set state = 'starting', reason = 'The process that ran it was lost', state_changed_at = now()
+      where id = any(${ids}::uuid[]) and state = 'running'`.execute(unit.tables());
+    for (const id of ids) await this.changed(unit, id);
+    return ids;
+  }
+
+  /** What a process takes now. */
+  async report(id: string, { memoryBytes, cpuMs }: { memoryBytes: number; cpuMs: number }): Promise<void> {
+    await sql`
+      update server_instance set memory_bytes = ${Math.round(memoryBytes)}, cpu_ms = ${Math.round(cpuMs)}
+      where id = ${id} and state <> 'ended'`.execute(this.database.tables());
+  }
+
+  /** Forgets instances that ended, but for the latest ones of each server. */
+  async forgetOld(kept: number): Promise<void> {
+    await sql`
+      delete from server_instance i where i.state = 'ended' and i.id in (
+        select id from (
+          select id, row_number() over (partition by server_id order by started_at desc) as place from server_instance
+        ) numbered where place > ${kept})`.execute(this.database.tables());
+  }
+
+  private async move(
+    unit: UnitOfWork,
+    { id, generation }: { id: string; generation: number },
+    { state, reason, retryInSeconds = null, restarts }: AfterEnd & { retryInSeconds?: number | null },
+  ): Promise<boolean> {
+    const { rows } = await sql`
+      update server set state = ${state}, reason = ${reason}, state_changed_at = now(),
+        wanted = case when ${state} in ('stopped', 'failed') then 'stopped' else wanted end,
+        restarts = coalesce(${restarts ?? null}::int, restarts),
+        next_attempt_at = now() + make_interval(secs => ${retryInSeconds}::float8)
+      where id = ${id} and generation = ${generation} and ${reachedFrom(state)} returning id`.execute(
+      unit.tables(),
+    );
+    return rows.length > 0;
+  }
+
+  private get processId(): string {
+    return this.leases.processId;
+  }
+
+  private async changed(unit: UnitOfWork, serverId: string): Promise<void> {
+    await this.topics.publishWithCommit(unit, serverTopic(serverId));
+    await this.topics.publishWithCommit(unit, serversTopic());
+  }
+}

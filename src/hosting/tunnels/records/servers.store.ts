@@ -1,0 +1,207 @@
+import { Injectable } from '@nestjs/common';
+import { type Insertable, type RawBuilder, sql } from 'kysely';
+import { type Actor, visibleTo } from '../../../platform/access/index.js';
+import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
+import { NotFound } from '../../../platform/errors/index.js';
+import { defineTopic, Topics } from '../../../platform/topics/index.js';
+import {
+  type HostHeader,
+  REACHED_FROM,
+  type Restart,
+  type ServerExit,
+  type ServerState,
+} from './server-states.js';
+
+/** A server, or how it stands, has changed. */
+export const serverTopic = defineTopic('server');
+/** Some server is to be started, or is not wanted any more: for those who run them. */
+export const serversTopic = defineTopic('servers');
+
+declare global {
+  interface ColumnTypes {
+    'server.state': ServerState;
+    'server.wanted': 'running' | 'stopped';
+    'server.restart': Restart;
+    'server.host_header': HostHeader;
+    'server.actor': Actor | null;
+    'server.last_exit': ServerExit | null;
+  }
+}
+
+export interface ServerRow extends Row<'server'> {
+  readonly organization_id: string;
+}
+
+export type ServerChanges = Partial<
+  Pick<
+    Row<'server'>,
+    | 'slug'
+    | 'name'
+    | 'command'
+    | 'folder'
+    | 'env_names'
+    | 'env_sealed'
+    | 'restart'
+    | 'health_path'
+    | 'overlap'
+    | 'sleep_after_seconds'
+    | 'port'
+    | 'host_header'
+    | 'memory_bytes'
+    | 'actions'
+  >
+>;
+
+type Queries = Pick<Database, 'tables'>;
+
+export const reachedFrom = (state: ServerState): RawBuilder<unknown> =>
+  sql`state = any(${REACHED_FROM[state]}::text[])`;
+
+/** The servers, as people set them up. How their processes fare: {@link InstancesStore}. */
+@Injectable()
+export class ServersStore {
+  constructor(
+    private readonly database: Database,
+    private readonly topics: Topics,
+  ) {}
+
+  find(id: string, within: Queries = this.database): Promise<ServerRow | undefined> {
+    return this.servers(within).where('s.id', '=', id).executeTakeFirst();
+  }
+
+  async require(id: string, within: Queries = this.database): Promise<ServerRow> {
+    const server = await this.find(id, within);
+    if (!server) throw new NotFound('No such server');
+    return server;
+  }
+
+  /** No other transaction changes the server until this one ends. */
+  async lock(unit: UnitOfWork, id: string): Promise<ServerRow> {
+    await sql`select from server where id = ${id} for no key update`.execute(unit.tables());
+    return this.require(id, unit);
+  }
+
+  /** Servers in workspaces that the caller sees, oldest first, from after `after`. */
+  list(
+    actor: Actor,
+    { workspaceId, after, limit }: { workspaceId?: string; after?: string; limit: number },
+  ): Promise<ServerRow[]> {
+    let query = this.servers(this.database, visibleTo<Row<'workspace'>>(actor));
+    if (workspaceId) query = query.where('s.workspace_id', '=', workspaceId);
+    if (after) query = query.where('s.id', '>', after);
+    return query.orderBy('s.id').limit(limit).execute();
+  }
+
+  async count(unit: UnitOfWork, workspaceId: string): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from server where workspace_id = ${workspaceId}`.execute(unit.tables());
+    return rows[0]?.count ?? 0;
+  }
+
+  /** How many others of the organization are to run. Of two transactions that ask, one waits for the other to end. */
+  async countWanted(
+    unit: UnitOfWork,
+    { id, organization_id }: Pick<ServerRow, 'id' | 'organization_id'>,
+  ): Promise<number> {
+    await sql`select pg_advisory_xact_lock(hashtext('servers'), hashtext(${organization_id}))`.execute(
+      unit.tables(),
+    );
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from server s join workspace w on w.id = s.workspace_id
+      where w.organization_id = ${organization_id} and s.wanted = 'running' and s.id <> ${id}`.execute(
+      unit.tables(),
+    );
+    return rows[0]?.count ?? 0;
+  }
+
+  async add(
+    unit: UnitOfWork,
+    row: Omit<Insertable<Schema['server']>, 'created_at' | 'updated_at' | 'state_changed_at'>,
+  ): Promise<void> {
+    const now = new Date();
+    await unit
+      .tables()
+      .insertInto('server')
+      .values({ ...row, created_at: now, updated_at: now, state_changed_at: now })
+      .execute();
+  }
+
+  async update(unit: UnitOfWork, id: string, changes: ServerChanges): Promise<void> {
+    const values = { ...changes, updated_at: new Date().toISOString() };
+    await unit.tables().updateTable('server').set(values).where('id', '=', id).execute();
+    await this.changed(unit, id);
+  }
+
+  /** Its process learns of it, and ends. */
+  async remove(unit: UnitOfWork, id: string): Promise<void> {
+    await unit.tables().deleteFrom('server').where('id', '=', id).execute();
+    await this.toKeepers(unit, id);
+  }
+
+  /** To be run from now on, by a process of its own: one that runs it already ends. `actor`: on whose authority. */
+  async start(unit: UnitOfWork, id: string, actor: Actor): Promise<void> {
+    await sql`
+      update server set wanted = 'running', state = 'starting', reason = null, generation = generation + 1, restarts = 0,
+        next_attempt_at = null, actor = ${JSON.stringify(actor)}::jsonb, state_changed_at = now(), updated_at = now()
+      where id = ${id} and ${reachedFrom('starting')}`.execute(unit.tables());
+    await this.toKeepers(unit, id);
+  }
+
+  /** As it is set up now, on the authority of `actor`. False where it does not run. */
+  async restart(unit: UnitOfWork, id: string, actor: Actor): Promise<boolean> {
+    const { rows } = await sql`
+      update server set state = 'starting', reason = null, generation = generation + 1, next_attempt_at = null,
+        actor = ${JSON.stringify(actor)}::jsonb, state_changed_at = now()
+      where id = ${id} and wanted = 'running' and state in ('starting', 'running', 'crashed') returning id`.execute(
+      unit.tables(),
+    );
+    if (rows.length > 0) await this.toKeepers(unit, id);
+    return rows.length > 0;
+  }
+
+  async stop(unit: UnitOfWork, id: string, reason: string): Promise<void> {
+    await sql`
+      update server set wanted = 'stopped', state = 'stopped', reason = ${reason}, generation = generation + 1,
+        next_attempt_at = null, state_changed_at = now(), updated_at = now()
+      where id = ${id} and ${reachedFrom('stopped')}`.execute(unit.tables());
+    await this.toKeepers(unit, id);
+  }
+
+  /** Of one that sleeps; false where it does not. Any number of requests at once wake it once. */
+  async wake(id: string): Promise<boolean> {
+    const { rows } = await sql`
+      update server set state = 'starting', reason = null, state_changed_at = now(), last_request_at = now()
+      where id = ${id} and state = 'sleeping' and wanted = 'running' returning id`.execute(
+      this.database.tables(),
+    );
+    if (rows.length > 0) this.topics.publish(serverTopic(id), serversTopic());
+    return rows.length > 0;
+  }
+
+  /** That they had requests up to now, or have connections open. */
+  async touch(ids: readonly string[]): Promise<void> {
+    await sql`update server set last_request_at = now() where id = any(${[...ids]}::uuid[])`.execute(
+      this.database.tables(),
+    );
+  }
+
+  /** Tells those who watch the server. */
+  async changed(unit: UnitOfWork, id: string): Promise<void> {
+    await this.topics.publishWithCommit(unit, serverTopic(id));
+  }
+
+  private async toKeepers(unit: UnitOfWork, id: string): Promise<void> {
+    await this.changed(unit, id);
+    await this.topics.publishWithCommit(unit, serversTopic());
+  }
+
+  private servers(within: Queries, workspaces = sql<Row<'workspace'>>`workspace`) {
+    return within
+      .tables()
+      .selectFrom('server as s')
+      .innerJoin(workspaces.as('w'), 'w.id', 's.workspace_id')
+      .selectAll('s')
+      .select(['w.organization_id'])
+      .$castTo<ServerRow>();
+  }
+}

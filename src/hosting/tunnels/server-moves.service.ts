@@ -1,0 +1,124 @@
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
+import { Conflict } from '../../platform/errors/index.js';
+import { Subscription, Topics } from '../../platform/topics/index.js';
+import { HostedTargets } from '../hosts/index.js';
+import { type ServerRow, ServersStore, serverTopic } from './records/servers.store.js';
+import { ServerRules } from './server-rules.js';
+import { ServerViews } from './server-views.js';
+import { MoveServer, ServerView } from './servers.dto.js';
+import { targetOf } from './servers.service.js';
+
+const WAITING = 'With wait=30 the answer comes when it runs or has failed to; else at once.';
+
+/** Starts, stops and restarts servers. */
+@Injectable()
+export class ServerMovesService implements BeforeApplicationShutdown {
+  private readonly closing = new AbortController();
+
+  constructor(
+    private readonly database: Database,
+    private readonly servers: ServersStore,
+    private readonly targets: HostedTargets,
+    private readonly rules: ServerRules,
+    private readonly views: ServerViews,
+    private readonly audit: Audit,
+    private readonly topics: Topics,
+  ) {}
+
+  /** Callers that wait get the server as it is now, and ask again elsewhere. */
+  beforeApplicationShutdown(): void {
+    this.closing.abort();
+  }
+
+  @Action({
+    name: 'server_start',
+    route: 'POST /api/tunnels/:id/start',
+    on: { id: 'server' },
+    summary: 'Start a server; one that runs already goes on',
+    description: WAITING,
+    effect: 'write',
+    permission: 'tunnel.run',
+    input: MoveServer,
+    output: ServerView,
+    refuses: { 409: 'As many servers of the organization run as may' },
+  })
+  async start(actor: Actor, { id, wait }: MoveServer): Promise<ServerView> {
+    await this.move(actor, 'tunnel.run', id, 'server.start', async (unit, server) => {
+      if (server.state !== 'running' && server.state !== 'starting') await this.rules.start(unit, actor, server);
+    });
+    return this.settled(id, wait);
+  }
+
+  @Action({
+    name: 'server_stop',
+    route: 'POST /api/tunnels/:id/stop',
+    on: { id: 'server' },
+    summary: 'Stop a server until somebody starts it; requests for it are refused meanwhile',
+    effect: 'destructive',
+    consequence: 'Whatever its program keeps only in memory is lost.',
+    permission: 'tunnel.manage',
+    input: MoveServer,
+    output: ServerView,
+  })
+  async stop(actor: Actor, { id, wait }: MoveServer): Promise<ServerView> {
+    await this.move(actor, 'tunnel.manage', id, 'server.stop', async unit => {
+      await this.servers.stop(unit, id, 'It was stopped by hand.');
+    });
+    return this.settled(id, wait);
+  }
+
+  @Action({
+    name: 'server_restart',
+    route: 'POST /api/tunnels/:id/restart',
+    on: { id: 'server' },
+    summary: 'Restart a server with the files as they are now; requests wait meanwhile, and none is lost',
+    description: WAITING,
+    effect: 'write',
+    permission: 'tunnel.run',
+    input: MoveServer,
+    output: ServerView,
+    refuses: { 409: 'It does not run' },
+  })
+  async restart(actor: Actor, { id, wait }: MoveServer): Promise<ServerView> {
+    await this.move(actor, 'tunnel.run', id, 'server.restart', async (unit, { state }) => {
+      if (!(await this.servers.restart(unit, id, actor)))
+        throw new Conflict(`The server is ${state}, and there is nothing to restart; start it`);
+    });
+    return this.settled(id, wait);
+  }
+
+  private async move(
+    actor: Actor,
+    permission: 'tunnel.run' | 'tunnel.manage',
+    id: string,
+    action: string,
+    change: (unit: UnitOfWork, server: ServerRow) => Promise<void>,
+  ): Promise<void> {
+    await this.targets.requireServer(actor, permission, id);
+    await this.database.transaction(async unit => {
+      const server = await this.servers.lock(unit, id);
+      await change(unit, server);
+      await this.audit.record(unit, actor, action, targetOf(server), { before: server.state });
+    });
+  }
+
+  /** As it stands once it neither starts nor stops, or after `wait` seconds. */
+  private async settled(id: string, wait = 0): Promise<ServerView> {
+    const limit = AbortSignal.any([AbortSignal.timeout(wait * 1000), this.closing.signal]);
+    const wakeUp = new Subscription(this.topics, serverTopic(id));
+    try {
+      for (;;) {
+        const view = await this.views.one(await this.servers.require(id));
+        const isSettled = view.state === 'stopped' ? view.instance === null : view.state !== 'starting';
+        if (isSettled || wait === 0 || limit.aborted || dryRun()) return view;
+        await wakeUp.wait(limit);
+      }
+    } finally {
+      wakeUp.close();
+    }
+  }
+}

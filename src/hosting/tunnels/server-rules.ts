@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { didYouMean } from '#libs/did-you-mean/index.js';
+import type { Actor } from '../../platform/access/index.js';
+import { ActionCatalog } from '../../platform/actions/index.js';
+import { Config } from '../../platform/config/index.js';
+import type { UnitOfWork } from '../../platform/database/index.js';
+import { Conflict, Invalid } from '../../platform/errors/index.js';
+import { ServerEnv } from './records/server-env.js';
+import { type ServerChanges, type ServerRow, ServersStore } from './records/servers.store.js';
+import type { CreateServer } from './servers.dto.js';
+
+/** What servers may be, and how many. */
+@Injectable()
+export class ServerRules {
+  constructor(
+    private readonly config: Config,
+    private readonly servers: ServersStore,
+    private readonly env: ServerEnv,
+    private readonly catalog: ActionCatalog,
+  ) {}
+
+  /** What of the settings was given; 422 for what cannot be. */
+  settingsOf(server: Pick<ServerRow, 'id' | 'env_sealed'>, input: Partial<CreateServer>): ServerChanges {
+    const { restart, health_path, overlap, sleep_after_seconds, port, host_header, actions } = input;
+    const { memory_bytes } = input;
+    const { serverMemoryBytes } = this.config;
+    if (memory_bytes && memory_bytes > serverMemoryBytes)
+      throw new Invalid(`memory_bytes is ${serverMemoryBytes} at most on this installation`);
+    if (actions) this.requireActions(actions);
+    const given = Object.entries({
+      ...{ restart, health_path, overlap, sleep_after_seconds, port, host_header },
+      actions: actions && [...new Set(actions)],
+      memory_bytes: memory_bytes === undefined || memory_bytes === null ? memory_bytes : String(memory_bytes),
+    }).filter(([, value]) => value !== undefined);
+    return { ...Object.fromEntries(given), ...(input.env && this.env.changed(server, input.env)) };
+  }
+
+  /** 409 where the workspace has as many as it may. */
+  async requireRoom(unit: UnitOfWork, workspaceId: string): Promise<void> {
+    const { maxServers } = this.config;
+    if ((await this.servers.count(unit, workspaceId)) >= maxServers)
+      throw new Conflict(`The workspace has ${maxServers} servers, as many as it may; delete one`);
+  }
+
+  /** 409 where as many of the organization run as may. */
+  async start(unit: UnitOfWork, actor: Actor, server: ServerRow): Promise<void> {
+    const { maxRunningServers } = this.config;
+    if ((await this.servers.countWanted(unit, server)) >= maxRunningServers)
+      throw new Conflict(
+        `${maxRunningServers} servers of the organization run, as many as may; stop one of them first`,
+      );
+    await this.servers.start(unit, server.id, actor);
+  }
+
+  private requireActions(names: readonly string[]): void {
+    for (const name of names) {
+      if (this.catalog.get(name)) continue;
+      const known = this.catalog.list().map(action => action.name);
+      const meant = didYouMean(name, known);
+      throw new Invalid(`There is no action ${name}${meant ? `; did you mean ${meant}?` : ''}`);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
+import { CoreModule } from '../../workspaces/core/index.js';
+import { GatewayModule } from '../gateway/index.js';
+import { HostsModule } from '../hosts/index.js';
+import { InstancesStore } from './records/instances.store.js';
+import { ServerEnv } from './records/server-env.js';
+import { ServersStore } from './records/servers.store.js';
+import { ServerMovesService } from './server-moves.service.js';
+import { ServerRules } from './server-rules.js';
+import { ServerViews } from './server-views.js';
+import { ServersService } from './servers.service.js';
+
+/** Servers: programs of workspaces that run for long, each on a host of its own. */
+@Module({
+  imports: [CoreModule, HostsModule, GatewayModule],
+  controllers: [RoutesOf(ServersService), RoutesOf(ServerMovesService)],
+  providers: [
+    ServersService,
+    ServerMovesService,
+    ServerRules,
+    ServerViews,
+    ServersStore,
+    InstancesStore,
+    ServerEnv,
+  ],
+})
+export class TunnelsModule {}
