@@ -306,6 +306,29 @@ export interface Schema {
     id: string; place: string; organization_id: string | null; key_id: string; wrapped_key: Buffer;
     sealed: Buffer; revision: number; created_at: Time; rotated_at: Time | null;
   };
+  server: {
+    id: string; workspace_id: string; slug: string; name: string; command: string; folder: Generated<string>;
+    env_names: Generated<Told<'server.env_names', string[]>>; env_sealed: string | null;
+    restart: Generated<'always' | 'on_failure' | 'never'>; health_path: string | null;
+    overlap: Generated<boolean>; sleep_after_seconds: number | null; port: number | null;
+    host_header: Generated<'public' | 'local'>; memory_bytes: Big | null;
+    actions: Generated<Told<'server.actions', string[]>>; actor: Json<'server.actor'> | null;
+    wanted: Generated<'running' | 'stopped'>;
+    state: Generated<'stopped' | 'starting' | 'running' | 'crashed' | 'failed' | 'sleeping'>;
+    reason: string | null; generation: Generated<number>; restarts: Generated<number>;
+    next_attempt_at: Time | null; last_exit: Json<'server.last_exit'> | null; last_request_at: Time | null;
+    state_changed_at: Time; created_by: string; created_at: Time; updated_at: Time;
+  };
+  server_instance: {
+    id: string; server_id: string; generation: number; state: 'starting' | 'running' | 'draining' | 'ended';
+    holder: string | null; address: Json<'server_instance.address'> | null; is_successor: Generated<boolean>;
+    port: number | null; memory_bytes: Big | null; cpu_ms: Big | null;
+    exit: Json<'server_instance.exit'> | null; started_at: Time; ready_at: Time | null; ended_at: Time | null;
+  };
+  server_log: {
+    server_id: string; id: Big; instance_id: string | null; stream: 'stdout' | 'stderr' | 'system';
+    text: string; bytes: number; created_at: Time;
+  };
   service_account: {
     id: string; organization_id: string; name: string; role: 'owner' | 'admin' | 'member' | 'guest';
     sponsor_id: string; created_by: string; created_at: Time; updated_at: Time;

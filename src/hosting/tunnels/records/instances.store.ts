@@ -202,13 +202,13 @@ export class InstancesStore {
   private async move(
     unit: UnitOfWork,
     { id, generation }: { id: string; generation: number },
-    { state, reason, retryInSeconds = null, restarts }: AfterEnd & { retryInSeconds?: number | null },
+    { state, reason, retryInSeconds, restarts }: AfterEnd,
   ): Promise<boolean> {
     const { rows } = await sql`
       update server set state = ${state}, reason = ${reason}, state_changed_at = now(),
         wanted = case when ${state} in ('stopped', 'failed') then 'stopped' else wanted end,
         restarts = coalesce(${restarts ?? null}::int, restarts),
-        next_attempt_at = now() + make_interval(secs => ${retryInSeconds}::float8)
+        next_attempt_at = now() + make_interval(secs => ${retryInSeconds ?? null}::float8)
       where id = ${id} and generation = ${generation} and ${reachedFrom(state)} returning id`.execute(
       unit.tables(),
     );
