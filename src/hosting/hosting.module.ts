@@ -8,5 +8,15 @@ import { SitesModule } from './sites/index.js';
 import { TunnelsModule } from './tunnels/index.js';
 
 /** Sites and servers, on hosts of their own. */
-@Module({ imports: [HostsModule, AccessModule, DomainsModule, BuildsModule, GatewayModule, SitesModule, TunnelsModule] })
+@Module({
+  imports: [
+    HostsModule,
+    AccessModule,
+    DomainsModule,
+    BuildsModule,
+    GatewayModule,
+    SitesModule,
+    TunnelsModule,
+  ],
+})
 export class HostingModule {}

@@ -96,6 +96,9 @@ beforeAll(async () => {
     organization_leave: { organization_id: other.organizationId },
     push_subscription_create: { ...subscription, endpoint: 'https://push.example.com/two' },
     ...(await siteInputs()),
+    server_create: { slug: 'another', command: 'true' },
+    server_restart: { id: await runningServer() },
+    server_update: { slug: 'another' },
     push_subscription_delete: { endpoint: subscription.endpoint },
     ...running,
   };
@@ -144,6 +147,18 @@ async function siteInputs(): Promise<Record<string, Json>> {
     site_version_cancel: { version_id: waiting },
     site_version_delete: { version_id: old },
   };
+}
+
+/** A server that is to run, and that no process has taken. */
+async function runningServer(): Promise<string> {
+  const { workspace_id } = things;
+  const input = { workspace_id, name: 'Crashed', slug: 'crashed', command: 'false', start: false };
+  const { id } = (await owner.client.post('/api/tunnels', input)).body;
+  await service.database.query(
+    `update server set wanted = 'running', state = 'crashed', next_attempt_at = now() + interval '1 day' where id = $1`,
+    [id],
+  );
+  return id;
 }
 
 /** A command that goes on in a sandbox, the run that waits for it, and messages that wait for that: inputs of those about them. */

@@ -64,6 +64,21 @@ const siteInput = () => ({
 });
 const site = async (): Promise<string> => (await made('/api/sites', siteInput())).id;
 
+const serverInput = () => ({
+  ...{ workspace_id: workspace, name: 'Server', slug: randomUUID().replaceAll('-', ''), command: 'false' },
+  start: false,
+});
+/** One that is not started, or that crashed and is tried again tomorrow. */
+const server = async (state: 'stopped' | 'crashed'): Promise<string> => {
+  const { id } = await made('/api/tunnels', serverInput());
+  if (state === 'crashed')
+    await service.database.query(
+      `update server set wanted = 'running', state = 'crashed', next_attempt_at = now() + interval '1 day' where id = $1`,
+      [id],
+    );
+  return id;
+};
+
 /** A version that nothing builds, in some state. */
 async function siteVersion(state: string): Promise<[site: string, version: string]> {
   const id = await site();
@@ -219,6 +234,16 @@ const CALLS: Record<string, () => Promise<Call>> = {
     const { host } = await made(`/api/sites/${id}/domains`, { host: `${randomUUID()}.example.com` });
     return { path: `/api/sites/${id}/domains/${host}/verify` };
   },
+  '/api/tunnels': async () => ({ path: '/api/tunnels', body: serverInput() }),
+  '/api/tunnels/{id}/restart': async () => ({
+    path: `/api/tunnels/${await server('crashed')}/restart`,
+    body: {},
+  }),
+  '/api/tunnels/{id}/start': async () => ({
+    path: `/api/tunnels/${await server('stopped')}/start`,
+    body: {},
+  }),
+  '/api/tunnels/{id}/stop': async () => ({ path: `/api/tunnels/${await server('crashed')}/stop`, body: {} }),
   '/api/workspaces': async () => ({ path: '/api/workspaces', body: { name: 'Workspace' } }),
   '/api/workspaces/{workspaceId}/duplicate': async () => ({
     path: `/api/workspaces/${workspace}/duplicate`,

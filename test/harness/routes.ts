@@ -98,9 +98,14 @@ export async function makeThings(service: TestService, owner: Person, other: Per
   const siteToken = await owner.client.post(`/api/site-access/${site.id}/tokens`, { name: 'CI' });
   const { body: version } = await owner.client.post(`/api/sites/${site.id}/versions`, { auto_promote: true });
   await owner.client.get(`/api/sites/${site.id}/versions/${version.id}?wait=60`);
+  const { body: server } = await owner.client.post('/api/tunnels', {
+    ...{ workspace_id: workspace, name: 'Things', slug: `things-${owner.id.slice(-12)}`, command: 'true' },
+    start: false,
+  });
   return {
     organization_id,
     workspace_id: workspace,
+    server_id: server.id,
     site_id: site.id,
     site_token_id: siteToken.body.id,
     version_id: version.id,

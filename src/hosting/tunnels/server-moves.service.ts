@@ -48,7 +48,8 @@ export class ServerMovesService implements BeforeApplicationShutdown {
   })
   async start(actor: Actor, { id, wait }: MoveServer): Promise<ServerView> {
     await this.move(actor, 'tunnel.run', id, 'server.start', async (unit, server) => {
-      if (server.state !== 'running' && server.state !== 'starting') await this.rules.start(unit, actor, server);
+      if (server.state !== 'running' && server.state !== 'starting')
+        await this.rules.start(unit, actor, server);
     });
     return this.settled(id, wait);
   }

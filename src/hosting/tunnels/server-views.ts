@@ -44,9 +44,16 @@ export class ServerViews {
   }
 }
 
-const instanceOf = ({ started_at, ready_at, port, memory_bytes, cpu_ms }: InstanceRow): ServerInstanceView => ({
+const instanceOf = ({
+  started_at,
+  ready_at,
+  port,
+  memory_bytes,
+  cpu_ms,
+}: InstanceRow): ServerInstanceView => ({
   ...{ started_at: iso(started_at), ready_at: isoOrNull(ready_at), port },
   ...{ memory_bytes: numberOrNull(memory_bytes), cpu_ms: numberOrNull(cpu_ms) },
 });
 
-const numberOrNull = (value: string | number | null): number | null => (value === null ? null : Number(value));
+const numberOrNull = (value: string | number | null): number | null =>
+  value === null ? null : Number(value);

@@ -1,6 +1,12 @@
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../../workspaces/core/index.js';
-import { HOST_HEADERS, type HostHeader, RESTARTS, type Restart, SERVER_STATES } from './records/server-states.js';
+import {
+  HOST_HEADERS,
+  type HostHeader,
+  RESTARTS,
+  type Restart,
+  SERVER_STATES,
+} from './records/server-states.js';
 
 const MEBIBYTE = 1024 * 1024;
 const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Team dashboard' };
@@ -254,7 +260,9 @@ export class ServerView {
   @Field.text('Why it stands as it does', { nullable: true, example: null })
   reason: string | null;
 
-  @Field.object('The process that runs it; null where none does', () => ServerInstanceView, { nullable: true })
+  @Field.object('The process that runs it; null where none does', () => ServerInstanceView, {
+    nullable: true,
+  })
   instance: ServerInstanceView | null;
 
   @Field.integer('How often it was started again since somebody started it', { example: 0 })

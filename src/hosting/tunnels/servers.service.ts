@@ -134,7 +134,8 @@ export class ServersService implements OnModuleInit {
     name: 'server_update',
     route: 'PATCH /api/tunnels/:id',
     on: { id: 'server' },
-    summary: 'Change a server; where it runs and that concerns its process, it is restarted, and requests wait',
+    summary:
+      'Change a server; where it runs and that concerns its process, it is restarted, and requests wait',
     effect: 'write',
     permission: 'tunnel.run',
     input: UpdateServer,
@@ -154,10 +155,16 @@ export class ServersService implements OnModuleInit {
         ...(command !== undefined && { command }),
       };
       if (slug !== undefined && slug !== server.slug)
-        await this.names.rename(unit, { kind: 'server', targetId: id, workspaceId: server.workspace_id, slug });
+        await this.names.rename(unit, {
+          kind: 'server',
+          targetId: id,
+          workspaceId: server.workspace_id,
+          slug,
+        });
       else if (name !== undefined) await this.names.changed(unit);
       await this.servers.update(unit, id, changes);
-      if (Object.keys(changes).some(key => NEEDS_RESTART.has(key))) await this.servers.restart(unit, id, actor);
+      if (Object.keys(changes).some(key => NEEDS_RESTART.has(key)))
+        await this.servers.restart(unit, id, actor);
       const { env_sealed: _env, ...details } = changes;
       await this.audit.record(unit, actor, 'server.update', targetOf(server), details);
     });
