@@ -44,14 +44,15 @@ export class ServerMovesService implements BeforeApplicationShutdown {
     permission: 'tunnel.run',
     input: MoveServer,
     output: ServerView,
+    commitsAnswer: true,
     refuses: { 409: 'As many servers of the organization run as may' },
   })
   async start(actor: Actor, { id, wait }: MoveServer): Promise<ServerView> {
-    await this.move(actor, 'tunnel.run', id, 'server.start', async (unit, server) => {
+    const view = await this.move(actor, 'tunnel.run', id, 'server.start', async (unit, server) => {
       if (server.state !== 'running' && server.state !== 'starting')
         await this.rules.start(unit, actor, server);
     });
-    return this.settled(id, wait);
+    return this.settled(view, wait);
   }
 
   @Action({
@@ -64,12 +65,13 @@ export class ServerMovesService implements BeforeApplicationShutdown {
     permission: 'tunnel.manage',
     input: MoveServer,
     output: ServerView,
+    commitsAnswer: true,
   })
   async stop(actor: Actor, { id, wait }: MoveServer): Promise<ServerView> {
-    await this.move(actor, 'tunnel.manage', id, 'server.stop', async unit => {
+    const view = await this.move(actor, 'tunnel.manage', id, 'server.stop', async unit => {
       await this.servers.stop(unit, id, 'It was stopped by hand.');
     });
-    return this.settled(id, wait);
+    return this.settled(view, wait);
   }
 
   @Action({
@@ -82,14 +84,15 @@ export class ServerMovesService implements BeforeApplicationShutdown {
     permission: 'tunnel.run',
     input: MoveServer,
     output: ServerView,
+    commitsAnswer: true,
     refuses: { 409: 'It does not run' },
   })
   async restart(actor: Actor, { id, wait }: MoveServer): Promise<ServerView> {
-    await this.move(actor, 'tunnel.run', id, 'server.restart', async (unit, { state }) => {
+    const view = await this.move(actor, 'tunnel.run', id, 'server.restart', async (unit, { state }) => {
       if (!(await this.servers.restart(unit, id, actor)))
         throw new Conflict(`The server is ${state}, and there is nothing to restart; start it`);
     });
-    return this.settled(id, wait);
+    return this.settled(view, wait);
   }
 
   private async move(
@@ -98,24 +101,27 @@ export class ServerMovesService implements BeforeApplicationShutdown {
     id: string,
     action: string,
     change: (unit: UnitOfWork, server: ServerRow) => Promise<void>,
-  ): Promise<void> {
+  ): Promise<ServerView> {
     await this.targets.requireServer(actor, permission, id);
-    await this.database.transaction(async unit => {
+    return this.database.transaction(async unit => {
       const server = await this.servers.lock(unit, id);
       await change(unit, server);
       await this.audit.record(unit, actor, action, targetOf(server), { before: server.state });
+      return unit.answers(await this.views.one(await this.servers.require(id, unit), unit));
     });
   }
 
   /** As it stands once it neither starts nor stops, or after `wait` seconds. */
-  private async settled(id: string, wait = 0): Promise<ServerView> {
+  private async settled(view: ServerView, wait = 0): Promise<ServerView> {
+    const { id } = view;
+    if (wait === 0 || dryRun()) return view;
     const limit = AbortSignal.any([AbortSignal.timeout(wait * 1000), this.closing.signal]);
     const wakeUp = new Subscription(this.topics, serverTopic(id));
     try {
       for (;;) {
-        const view = await this.views.one(await this.servers.require(id));
-        const isSettled = view.state === 'stopped' ? view.instance === null : view.state !== 'starting';
-        if (isSettled || wait === 0 || limit.aborted || dryRun()) return view;
+        const now = await this.views.one(await this.servers.require(id));
+        const isSettled = now.state === 'stopped' ? now.instance === null : now.state !== 'starting';
+        if (isSettled || limit.aborted) return now;
         await wakeUp.wait(limit);
       }
     } finally {

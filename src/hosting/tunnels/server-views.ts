@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { iso, isoOrNull } from '../../platform/database/index.js';
+import { iso, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
 import { HostNames } from '../hosts/index.js';
 import { type InstanceRow, InstancesStore } from './records/instances.store.js';
 import type { ServerRow } from './records/servers.store.js';
@@ -13,8 +13,8 @@ export class ServerViews {
     private readonly instances: InstancesStore,
   ) {}
 
-  async one(server: ServerRow): Promise<ServerView> {
-    return this.view(server, await this.instances.current(server.id));
+  async one(server: ServerRow, within?: UnitOfWork): Promise<ServerView> {
+    return this.view(server, await this.instances.current(server.id, within));
   }
 
   async many(servers: readonly ServerRow[]): Promise<ServerView[]> {

@@ -91,12 +91,15 @@ export class InstancesStore {
   }
 
   /** The one that answers requests, or is about to; undefined where there is none. */
-  async current(serverId: string): Promise<InstanceRow | undefined> {
+  async current(
+    serverId: string,
+    within: Pick<Database, 'tables'> = this.database,
+  ): Promise<InstanceRow | undefined> {
     const { rows } = await sql<InstanceRow>`
       select i.* from server_instance i join server s on s.id = i.server_id
       where i.server_id = ${serverId} and i.state in ('starting', 'running')
       order by i.state = 'running' desc, i.generation = s.generation desc, i.started_at desc limit 1`.execute(
-      this.database.tables(),
+      within.tables(),
     );
     return rows[0];
   }

@@ -35,7 +35,7 @@ export class ServerEnv {
   ): Pick<ServerChanges, 'env_names' | 'env_sealed'> {
     const env = new Map(Object.entries(this.of(server)));
     for (const [name, entry] of Object.entries(changes)) {
-      const value = valueOf(name, entry);
+      const value = readValue(name, entry);
       if (value === null) env.delete(name);
       else env.set(name, value);
     }
@@ -47,7 +47,7 @@ export class ServerEnv {
   }
 }
 
-function valueOf(name: string, entry: unknown): string | null {
+function readValue(name: string, entry: unknown): string | null {
   if (!NAME.test(name))
     throw new Invalid(
       `env has a variable "${name.slice(0, 100)}"; names take letters, digits and underscores, and begin with no digit`,
