@@ -6,6 +6,7 @@ import { Database, dryRun, type UnitOfWork } from '../../platform/database/index
 import { Conflict } from '../../platform/errors/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
 import { HostedTargets } from '../hosts/index.js';
+import { isUp } from './records/server-states.js';
 import { type ServerRow, ServersStore, serverTopic } from './records/servers.store.js';
 import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
@@ -49,8 +50,7 @@ export class ServerMovesService implements BeforeApplicationShutdown {
   })
   async start(actor: Actor, { id, wait }: MoveServer): Promise<ServerView> {
     const view = await this.move(actor, 'tunnel.run', id, 'server.start', async (unit, server) => {
-      if (server.state !== 'running' && server.state !== 'starting')
-        await this.rules.start(unit, actor, server);
+      if (!isUp(server.state)) await this.rules.start(unit, actor, server);
     });
     return this.settled(view, wait);
   }
