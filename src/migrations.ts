@@ -23,6 +23,7 @@ import { CustomDomains } from './hosting/hosts/migrations/20261124-custom-domain
 import { HostNamesTable } from './hosting/hosts/migrations/20261124-host-names.js';
 import { SiteStorageColumns } from './hosting/sites/migrations/20261124-site-storage.js';
 import { SitesTables } from './hosting/sites/migrations/20261124-sites.js';
+import { ServerLogColumns } from './hosting/tunnels/migrations/20261125-server-log.js';
 import { ServersTables } from './hosting/tunnels/migrations/20261125-servers.js';
 import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
 import { EmailChange } from './identity/auth/migrations/20261122-email-change.js';
@@ -141,4 +142,5 @@ export const migrations = [
   { name: '20261124-site-storage', class: SiteStorageColumns },
   { name: '20261124-build-seconds', class: BuildSeconds },
   { name: '20261125-servers', class: ServersTables },
+  { name: '20261125-server-log', class: ServerLogColumns },
 ];

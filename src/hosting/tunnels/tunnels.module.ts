@@ -3,6 +3,9 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { GatewayModule } from '../gateway/index.js';
 import { HostsModule } from '../hosts/index.js';
+import { ServerLogService } from './logs/server-log.service.js';
+import { ServerLogStore } from './logs/server-log.store.js';
+import { ServerLogs } from './logs/server-logs.js';
 import { InstancesStore } from './records/instances.store.js';
 import { ServerEnv } from './records/server-env.js';
 import { ServersStore } from './records/servers.store.js';
@@ -10,11 +13,17 @@ import { ServerMovesService } from './server-moves.service.js';
 import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
 import { ServersService } from './servers.service.js';
+import { TunnelsController } from './tunnels.controller.js';
 
 /** Servers: programs of workspaces that run for long, each on a host of its own. */
 @Module({
   imports: [CoreModule, HostsModule, GatewayModule],
-  controllers: [RoutesOf(ServersService), RoutesOf(ServerMovesService)],
+  controllers: [
+    RoutesOf(ServersService),
+    RoutesOf(ServerMovesService),
+    RoutesOf(ServerLogService),
+    TunnelsController,
+  ],
   providers: [
     ServersService,
     ServerMovesService,
@@ -23,6 +32,9 @@ import { ServersService } from './servers.service.js';
     ServersStore,
     InstancesStore,
     ServerEnv,
+    ServerLogService,
+    ServerLogs,
+    ServerLogStore,
   ],
 })
 export class TunnelsModule {}

@@ -318,6 +318,7 @@ export interface Schema {
     reason: string | null; generation: Generated<number>; restarts: Generated<number>;
     next_attempt_at: Time | null; last_exit: Json<'server.last_exit'> | null; last_request_at: Time | null;
     state_changed_at: Time; created_by: string; created_at: Time; updated_at: Time;
+    log_last_id: Generated<Big>; log_bytes: Generated<Big>;
   };
   server_instance: {
     id: string; server_id: string; generation: number; state: 'starting' | 'running' | 'draining' | 'ended';

@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import { Log } from '../../../platform/log/index.js';
+import { LogWriter } from './log-writer.js';
+import { ServerLogStore } from './server-log.store.js';
+
+const LAST_LINES = 20;
+const LAST_CHARACTERS = 2000;
+
+/** What servers print, for those who run them. */
+@Injectable()
+export class ServerLogs {
+  constructor(
+    private readonly store: ServerLogStore,
+    private readonly log: Log,
+  ) {}
+
+  /** Takes what one process prints; to be ended with it. */
+  writer(serverId: string, instanceId: string): LogWriter {
+    return new LogWriter(
+      pieces => this.store.append(serverId, instanceId, pieces),
+      error => this.log.warn({ err: error, server_id: serverId }, 'a part of the log of a server is lost'),
+    );
+  }
+
+  /** The last lines that its programs printed, 2,000 characters at most. */
+  async lastLines(serverId: string): Promise<string> {
+    const entries = await this.store.newest(serverId, LAST_LINES);
+    const text = entries
+      .filter(({ stream }) => stream !== 'system')
+      .map(entry => entry.text)
+      .join('')
+      .trimEnd();
+    return text.split('\n').slice(-LAST_LINES).join('\n').slice(-LAST_CHARACTERS);
+  }
+}
