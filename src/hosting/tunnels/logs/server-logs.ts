@@ -3,7 +3,6 @@ import { Log } from '../../../platform/log/index.js';
 import { LogWriter } from './log-writer.js';
 import { ServerLogStore } from './server-log.store.js';
 
-const LAST_LINES = 20;
 const LAST_CHARACTERS = 2000;
 
 /** What servers print, for those who run them. */
@@ -23,13 +22,13 @@ export class ServerLogs {
   }
 
   /** The last lines that its programs printed, 2,000 characters at most. */
-  async lastLines(serverId: string): Promise<string> {
-    const entries = await this.store.newest(serverId, LAST_LINES);
+  async lastLines(serverId: string, lines: number): Promise<string> {
+    const entries = await this.store.newest(serverId, lines);
     const text = entries
       .filter(({ stream }) => stream !== 'system')
       .map(entry => entry.text)
       .join('')
       .trimEnd();
-    return text.split('\n').slice(-LAST_LINES).join('\n').slice(-LAST_CHARACTERS);
+    return text.split('\n').slice(-lines).join('\n').slice(-LAST_CHARACTERS);
   }
 }
