@@ -21,6 +21,7 @@ the same tools that you have over the API.
 - \`data/cities.csv\`: something to count and sort
 - \`scripts/largest.sh\`: something to run
 - \`site/index.html\`: something to publish: docs/sites.md of the service says how
+- \`forms/feedback.form\`: something to share and fill in: docs/forms.md of the service says how
 - \`.agents/reviewer.md\`: a subagent that may read and search, and change nothing
 `,
   'notes/plan.md': `# Plan
@@ -62,6 +63,29 @@ tail -n +2 data/cities.csv | sort -t, -k3 -nr | head -3 | cut -d, -f1
 `,
   'site/style.css': `:root { color-scheme: light dark; font: 1.1rem/1.6 system-ui, sans-serif; }
 body { max-width: 40rem; margin: 15vh auto; padding: 0 1rem; }
+`,
+  'forms/feedback.form': `title: How was it?
+description: Two minutes of your time. What you write goes to **forms/feedback.csv** of this workspace.
+fields:
+  - id: rating
+    label: How did you like it?
+    type: rating
+    required: true
+  - id: topics
+    label: What was it about?
+    type: choices
+    options: [Files, Agents, Sites, Forms]
+  - id: comment
+    label: Anything else?
+    type: textarea
+    max: 2000
+  - id: email
+    label: Your e-mail address
+    type: email
+    help: Only if you would like an answer.
+confirmation:
+  title: Thank you
+  text: We read every response.
 `,
   '.agents/reviewer.md': `---
 name: reviewer

@@ -59,6 +59,7 @@ import { ChangePlaces } from './workspaces/changes/migrations/20261123-change-pl
 import { WorkspaceSignals } from './workspaces/core/migrations/20261122-workspace-signals.js';
 import { WorkspaceFeatures } from './workspaces/features/migrations/20261122-features.js';
 import { WriteIntents } from './workspaces/files/migrations/20261122-write-intents.js';
+import { Forms } from './workspaces/forms/migrations/20261124-forms.js';
 import { FileHistory } from './workspaces/history/migrations/20261122-history.js';
 import { MovedPaths } from './workspaces/history/migrations/20261122-moved-paths.js';
 import { FileRevisions } from './workspaces/history/migrations/20261122-revisions.js';
@@ -143,4 +144,5 @@ export const migrations = [
   { name: '20261124-build-seconds', class: BuildSeconds },
   { name: '20261125-servers', class: ServersTables },
   { name: '20261125-server-log', class: ServerLogColumns },
+  { name: '20261124-forms', class: Forms },
 ];

@@ -1,4 +1,4 @@
-export { receiveFiles } from './form-files.js';
+export { type FormRequest, receiveFiles, receiveForm } from './form-files.js';
 export { type Preconditions, preconditionsOf } from './preconditions.js';
 export { FileRefusal } from './refusal.js';
 export { contentDisposition, isHarmless, type SentFile, sendFile } from './send-file.js';

@@ -8,6 +8,7 @@ import { ExposureModule } from './exposure/index.js';
 import { FeaturesModule } from './features/index.js';
 import { FileInvitationsModule } from './file-invitations/index.js';
 import { FilesModule } from './files/index.js';
+import { FormsModule } from './forms/index.js';
 import { HistoryModule } from './history/index.js';
 import { WorkspaceMembersModule } from './members/index.js';
 import { OperationsModule } from './operations/index.js';
@@ -32,6 +33,7 @@ import { ShareModule } from './share/index.js';
     FeaturesModule,
     ExposureModule,
     ShareModule,
+    FormsModule,
     FileInvitationsModule,
   ],
 })

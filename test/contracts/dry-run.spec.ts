@@ -88,6 +88,10 @@ beforeAll(async () => {
     file_invitation_accept: { token: (await invitationToFile()).token },
     file_write: { path: 'new/folder/file.md' },
     folder_create: { path: 'new/folder' },
+    form_check: { path: 'forms/feedback.form' },
+    form_preview: { path: 'forms/feedback.form' },
+    form_share: { path: await otherForm() },
+    form_update: { path: 'forms/feedback.form' },
     invited_file_list: { id: invited.id },
     model_settings_update: { enabled: ['atelier/demo', 'local/fake'] },
     notification_archive: notification,
@@ -114,6 +118,14 @@ afterAll(async () => {
   await model.stop();
   await smtp.stop();
 });
+
+/** One that is not shared yet. */
+async function otherForm(): Promise<string> {
+  const path = 'notes/other.form';
+  const content = 'title: Other\nfields:\n  - { id: thing, label: Thing, type: text }\n';
+  await owner.client.put(`/api/workspaces/${things.workspace_id}/files/content`, { path, content });
+  return path;
+}
 
 /** A version that waits, one that is not live, a host and a token: what actions of sites are about. */
 async function siteInputs(): Promise<Record<string, Json>> {

@@ -12,18 +12,18 @@ import { TestService } from '../harness/service.js';
 
 const REVIEWED = {
   expose: `
-    approval_decide approval_policy_update organization_budget_set egress_update features_update file_invitation_create invitation_create
+    approval_decide approval_policy_update organization_budget_set egress_update features_update form_preview form_share form_update file_invitation_create invitation_create
     invitation_resend key_create key_rotate key_update member_update model_settings_update organization_transfer
     service_account_adopt service_account_create service_account_key_create service_account_key_rotate
     service_account_update share_create share_update site_access_set site_token_create exposure_limit_set workspace_budget_set workspace_duplicate workspace_member_set
     workspace_visibility_set webhook_create webhook_enable webhook_rotate webhook_update`,
   destructive: `
-    chat_delete file_delete file_invitation_revoke grant_revoke invitation_revoke key_revoke member_remove
+    chat_delete file_delete file_invitation_revoke form_delete form_submission_delete grant_revoke invitation_revoke key_revoke member_remove
     organization_delete organization_leave queue_withdraw run_rollback sandbox_stop service_account_delete
     service_account_key_revoke share_revoke site_access_clear site_domain_delete site_exec_token_revoke site_token_revoke site_delete server_delete server_stop site_version_delete workspace_delete workspace_member_remove webhook_delete`,
   write: `
     account_update action_exec_run action_run agent_send chat_create chat_update file_copy file_edit file_extract
-    file_invitation_accept notification_archive notification_inbox_read notification_preferences_set notification_read notification_unread folder_create file_move file_restore file_upload file_write invited_file_upload operation_cancel
+    file_invitation_accept notification_archive notification_inbox_read notification_preferences_set notification_read notification_unread folder_create file_move file_restore file_upload file_write form_rebuild form_submission_accept invited_file_upload operation_cancel
     push_subscription_create push_subscription_delete webhook_attempt_resend webhook_recover webhook_test organization_create organization_update queue_update queue_steer run_stop server_create server_restart server_start server_update site_auto_promote_resume site_create site_domain_create site_domain_verify site_lock site_unlock site_update site_version_cancel site_version_create site_version_pin site_version_promote tool_run workspace_create workspace_update`,
 };
 const reviewed = new Map(

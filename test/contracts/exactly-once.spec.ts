@@ -79,6 +79,27 @@ const server = async (state: 'stopped' | 'crashed'): Promise<string> => {
   return id;
 };
 
+/** A form that is not shared yet, by its path. */
+async function formFile(): Promise<string> {
+  const path = `${randomUUID()}.form`;
+  const content = 'title: T\nfields:\n  - { id: a, label: A, type: text }\n';
+  await ada.client.put(`/api/workspaces/${workspace}/files/content`, { path, content });
+  return path;
+}
+
+const form = async (): Promise<string> =>
+  (await made(`/api/workspaces/${workspace}/forms/share`, { path: await formFile() })).id;
+
+async function spam(): Promise<[form: string, submission: string]> {
+  const [id, submission] = [await form(), randomUUID()];
+  await service.database.query(
+    `insert into form_submission (id, form_id, submission_key, data, state, address_hash)
+     values ($1, $2, 'sample', '{}', 'spam', 'sample')`,
+    [submission, id],
+  );
+  return [id, submission];
+}
+
 /** A version that nothing builds, in some state. */
 async function siteVersion(state: string): Promise<[site: string, version: string]> {
   const id = await site();
@@ -187,6 +208,23 @@ const CALLS: Record<string, () => Promise<Call>> = {
   '/api/organizations/{orgId}/transfer': async () => ({
     path: `/api/organizations/${await organizationWithBob('member')}/transfer`,
     body: { user_id: bob.id },
+  }),
+  '/api/forms/{id}/rebuild': async () => ({ path: `/api/forms/${await form()}/rebuild` }),
+  '/api/forms/{id}/submissions/{submissionId}/accept': async () => {
+    const [id, submission] = await spam();
+    return { path: `/api/forms/${id}/submissions/${submission}/accept` };
+  },
+  '/api/workspaces/{workspaceId}/forms/check': async () => ({
+    path: `/api/workspaces/${workspace}/forms/check`,
+    body: { path: await formFile() },
+  }),
+  '/api/workspaces/{workspaceId}/forms/preview': async () => ({
+    path: `/api/workspaces/${workspace}/forms/preview`,
+    body: { path: await formFile() },
+  }),
+  '/api/workspaces/{workspaceId}/forms/share': async () => ({
+    path: `/api/workspaces/${workspace}/forms/share`,
+    body: { path: await formFile() },
   }),
   '/api/service-accounts': async () => ({
     path: '/api/service-accounts',

@@ -16,7 +16,7 @@ import {
 } from '../harness/routes.js';
 import { type Person, TestService } from '../harness/service.js';
 
-const isWrite = ({ method }: Route) => method !== 'GET';
+const isWrite = ({ method, operation }: Route) => method !== 'GET' && operation['x-effect'] !== 'read';
 
 /** Ids that the victim's things have, by the name of the path parameter, query or body field. */
 let ids: Ids;

@@ -14,6 +14,7 @@ import { budgetAlerted, budgetStopped } from '../../src/identity/billing/index.j
 import { audited } from '../../src/platform/audit/index.js';
 import { Database, newId } from '../../src/platform/database/index.js';
 import { type EventKind, Events } from '../../src/platform/events/index.js';
+import { formSubmitted, formTroubled } from '../../src/workspaces/forms/index.js';
 import { shareUploaded } from '../../src/workspaces/share/index.js';
 import { WebhookReceiver } from '../fakes/webhook-receiver.js';
 import { AgentClient } from '../harness/agent.js';
@@ -79,6 +80,10 @@ async function everything(): Promise<void> {
   await publish(budgetStopped, budget);
   const upload = { id: newId(), share_id: newId(), path: 'in', created_by: id, files: 1 };
   await publish(shareUploaded, { ...upload, organization_id, workspace_id });
+  const form = { id: newId(), form_id: newId(), path: 'a.form', title: 'A', created_by: id };
+  const ofForm = { ...form, organization_id, workspace_id };
+  await publish(formSubmitted, { ...ofForm, count: 1, output: 'a.csv' });
+  await publish(formTroubled, { ...ofForm, id: newId(), problem: 'a' });
   await sites(workspace_id);
   const bob = await service.person('Bob');
   const invite = async (by: Person, { email }: Person) =>

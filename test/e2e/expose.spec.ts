@@ -420,6 +420,10 @@ it('a person and their own key are not asked, and the audit log tells of every a
     organization_id,
     url: 'https://localhost:8443/',
   });
+  const questions = 'title: T\nfields:\n  - { id: a, label: A, type: text }\n';
+  for (const path of ['one.form', 'two.form'])
+    await ada.client.put(`/api/workspaces/${workspace_id}/files/content`, { path, content: questions });
+  const form = await made(`/api/workspaces/${workspace_id}/forms/share`, { path: 'one.form' });
   const site = await FakeSites.of(service).make(service, ada, 'docs', workspace_id);
   const successor = await service.person('Successor');
   await service.join(successor, { organization: organization_id, role: 'admin' });
@@ -431,6 +435,9 @@ it('a person and their own key are not asked, and the audit log tells of every a
   const inputs: Json = {
     approval_decide: { approval_id: body.items[0].id, decision: 'deny' },
     file_invitation_create: { workspace_id, path: 'plan.md', email: 'b@example.com', role: 'viewer' },
+    form_preview: { workspace_id, path: 'one.form' },
+    form_share: { workspace_id, path: 'two.form' },
+    form_update: { id: form.id, paused: true },
     invitation_create: { organization_id, email: 'c@example.com' },
     invitation_resend: { organization_id, id: invitation.id },
     key_rotate: { id: key.id },

@@ -102,10 +102,24 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     ...{ workspace_id: workspace, name: 'Things', slug: `things-${owner.id.slice(-12)}`, command: 'true' },
     start: false,
   });
+  await owner.client.put(`/api/workspaces/${workspace}/files/content`, {
+    path: 'forms/feedback.form',
+    content: 'title: Things\nfields:\n  - { id: thing, label: Thing, type: text }\n',
+  });
+  const { body: sharedForm } = await owner.client.post(`/api/workspaces/${workspace}/forms/share`, {
+    path: 'forms/feedback.form',
+  });
+  const [submission] = await service.database.query<{ id: string }>(
+    `insert into form_submission (id, form_id, submission_key, data, state, reason, address_hash)
+     values (gen_random_uuid(), $1, 'sample', '{"thing": "one"}', 'spam', 'sample', 'sample') returning id`,
+    [sharedForm.id],
+  );
   return {
     organization_id,
     workspace_id: workspace,
     server_id: server.id,
+    form_id: sharedForm.id,
+    submission_id: submission?.id ?? '',
     site_id: site.id,
     site_token_id: siteToken.body.id,
     version_id: version.id,

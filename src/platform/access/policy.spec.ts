@@ -90,6 +90,9 @@ describe('the least role, the scope and the effect of each permission', () => {
       'sandbox.end': 'editor code:run destructive',
       'chat.read': 'viewer chats:read read',
       'chat.write': 'editor chats:write destructive',
+      'form.read': 'viewer forms:read read',
+      'form.share': 'editor forms:write expose',
+      'form.manage': 'editor forms:write destructive',
       'site.read': 'viewer sites:read read',
       'site.publish': 'editor sites:write destructive',
       'hosting.access': 'editor sites:write expose',
@@ -126,7 +129,7 @@ describe('a feature that is turned off', () => {
     expect(refused(owner, off())).toEqual([]);
     expect(refused(owner, off('agents'))).toEqual(['agent.run']);
     expect(refused(owner, off('sandbox'))).toEqual(['tunnel.run', 'code.run']);
-    expect(refused(owner, off('sharing'))).toEqual(['share.manage']);
+    expect(refused(owner, off('sharing'))).toEqual(['share.manage', 'form.share']);
     expect(() => requireInWorkspace(owner, 'agent.run', off('agents'))).toThrow(
       'The feature agents is turned off in this workspace; an admin of the workspace can turn it on',
     );
@@ -135,6 +138,9 @@ describe('a feature that is turned off', () => {
   it('closes the whole workspace to those who come over MCP, where that is turned off', () => {
     expect(refused(withScopes(null), off('mcp'))).toEqual([]);
     expect(refused({ ...withScopes(null), surface: 'mcp' }, off('mcp'))).toEqual(permissions);
-    expect(refused({ ...withScopes(null), surface: 'mcp' }, off('sharing'))).toEqual(['share.manage']);
+    expect(refused({ ...withScopes(null), surface: 'mcp' }, off('sharing'))).toEqual([
+      'share.manage',
+      'form.share',
+    ]);
   });
 });

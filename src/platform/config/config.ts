@@ -6,7 +6,7 @@ import { accountsSettings } from './settings/accounts.js';
 import { modelsSettings, runsSettings } from './settings/agents.js';
 import { hostingSettings } from './settings/hosting.js';
 import { serviceSettings, trafficSettings } from './settings/service.js';
-import { filesSettings, sandboxesSettings } from './settings/workspaces.js';
+import { filesSettings, formsSettings, sandboxesSettings } from './settings/workspaces.js';
 
 /** Version of the service and of its interface. */
 export const VERSION = '0.1.0';
@@ -16,6 +16,7 @@ export const settings = {
   ...serviceSettings,
   ...accountsSettings,
   ...filesSettings,
+  ...formsSettings,
   ...sandboxesSettings,
   ...runsSettings,
   ...modelsSettings,

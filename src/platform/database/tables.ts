@@ -120,6 +120,22 @@ export interface Schema {
     previous_id: string | null; change_seq: Big | null; writer_type: string | null; writer_id: string | null;
     run_id: string | null; changed_at: Time; revision: string | null;
   };
+  form: {
+    id: string; workspace_id: string; path: string; token_hash: string; sealed_token: string;
+    password_hash: string | null; expires_at: Time | null; paused_at: Time | null;
+    definition: Json<'form.definition'>; definition_hash: string; columns: Json<'form.columns'>;
+    broken: string | null; csv_file: string | null; purged: Generated<number>; trouble: string | null;
+    retry_at: Time | null; queued: Generated<boolean>; created_by: string; created_at: Time; updated_at: Time;
+  };
+  form_submission: {
+    id: string; form_id: string; submission_key: string; data: Json<'form_submission.data'>;
+    files: Generated<Json<'form_submission.files'>>; bytes: Generated<Big>;
+    state: 'received' | 'written' | 'spam'; reason: string | null; address_hash: string;
+    received_at: Generated<Time>; written_at: Time | null;
+  };
+  form_used_challenge: {
+    challenge: string; expires_at: Time;
+  };
   history_commit: {
     id: Generated<Big>; workspace_id: string; sha: string; through: Big; committed_at: Time;
   };

@@ -2,4 +2,4 @@ export { LeasedRows } from './leased-rows.js';
 export { Leases } from './leases.js';
 export { LeasesModule } from './leases.module.js';
 export { hasEndedHere } from './local-process.js';
-export { LeaseLost, NamedLeases } from './named-leases.js';
+export { LeaseLost, type NamedLease, NamedLeases } from './named-leases.js';

@@ -12,7 +12,7 @@ import {
 } from '../../platform/access/index.js';
 import { Gone, NotFound } from '../../platform/errors/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
-import { ShareOrigin } from './share-origin.js';
+import { type LinkKind, ShareOrigin } from './share-origin.js';
 
 /** What an exposed URL lets its visitors do, and what the person who exposed it must still be allowed to do. */
 export const ALLOWANCES = {
@@ -58,7 +58,7 @@ export class Locked extends Error {}
 const PASS_SECONDS = 12 * 3600;
 const COOKIE = 'share_pass';
 
-type Protected = Pick<ExposedLink, 'id' | 'password_hash'>;
+export type Protected = Pick<ExposedLink, 'id' | 'password_hash'>;
 
 /**
  * Admits visitors of links. For the right password they get a cookie that is good for the one link, until its password
@@ -89,9 +89,9 @@ export class LinkAccess {
   }
 
   /** Null where there is no host for links. */
-  urlOf({ id, sealed_token }: Pick<ExposedLink, 'id' | 'sealed_token'>): string | null {
+  urlOf({ id, sealed_token }: Pick<ExposedLink, 'id' | 'sealed_token'>, kind: LinkKind = 's'): string | null {
     const token = this.tokens.open(Buffer.from(sealed_token, 'base64url'), id);
-    return token ? this.origin.urlOf(token.toString()) : null;
+    return token ? this.origin.urlOf(token.toString(), kind) : null;
   }
 
   /** 404 for none and for one that is suspended, 410 for one that has expired. */

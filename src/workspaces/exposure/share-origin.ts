@@ -10,6 +10,9 @@ import { sendNotice } from './pages/page.js';
 /** A PDF is shown by the browser's viewer, which a sandbox would keep out; it is no document of ours all the same. */
 const PDF_POLICY = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'";
 
+/** What links lead to, as the first part of their paths: shares, forms. */
+export type LinkKind = 's' | 'f';
+
 /**
  * Shared files are shown on a host of their own, `share.` before the service's: whatever a file holds, no browser lets it
  * act on the service or read what is kept there. Neither host serves what belongs on the other.
@@ -18,7 +21,7 @@ const PDF_POLICY = "default-src 'none'; object-src 'self'; style-src 'unsafe-inl
 export class ShareOrigin implements PublicHosts, OnModuleInit {
   readonly name = 'share links';
   readonly hosts: readonly string[];
-  readonly paths = /^\/s\//;
+  readonly paths = /^\/[sf]\//;
   readonly headers = {
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
@@ -52,8 +55,13 @@ export class ShareOrigin implements PublicHosts, OnModuleInit {
       );
   }
 
-  urlOf(token: string): string | null {
-    return this.address ? `${this.address.origin}/s/${token}` : null;
+  /** The address of a path here. */
+  at(path: string): string | null {
+    return this.address ? `${this.address.origin}${path}` : null;
+  }
+
+  urlOf(token: string, kind: LinkKind = 's'): string | null {
+    return this.at(`/${kind}/${token}`);
   }
 
   answer(path: string, reply: FastifyReply): void {

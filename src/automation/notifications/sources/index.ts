@@ -2,6 +2,7 @@ import { AccountsSource } from './accounts.source.js';
 import { ApprovalsSource } from './approvals.source.js';
 import { BudgetsSource } from './budgets.source.js';
 import { DomainsSource } from './domains.source.js';
+import { FormsSource } from './forms.source.js';
 import { InvitationsSource } from './invitations.source.js';
 import { RunsSource } from './runs.source.js';
 import { SharesSource } from './shares.source.js';
@@ -14,6 +15,7 @@ export const sources = [
   ApprovalsSource,
   BudgetsSource,
   DomainsSource,
+  FormsSource,
   InvitationsSource,
   RunsSource,
   SharesSource,

@@ -78,6 +78,18 @@ export const TYPES = {
     summary: 'Somebody uploaded files by a link of yours',
     needs: 'file.read',
   },
+  'form.submitted': {
+    severity: 'info',
+    summary: 'Somebody filled in a form of yours',
+    needs: 'form.read',
+    mail: 'digest',
+  },
+  'form.troubled': {
+    severity: 'warning',
+    summary: 'A form of yours cannot be shown, or its responses cannot be written to their file',
+    needs: 'form.read',
+    mail: 'on',
+  },
   'site.version_failed': {
     severity: 'warning',
     summary: 'A build of yours of a site failed',

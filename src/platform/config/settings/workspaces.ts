@@ -53,6 +53,29 @@ export const filesSettings = {
   ),
 } as const;
 
+/** Forms that people outside fill in. */
+export const formsSettings = {
+  maxForms: setting('MAX_FORMS', 'Most forms that one workspace may share.', asInteger(0, 10_000), 100),
+  formRetentionDays: setting(
+    'FORM_RETENTION_DAYS',
+    'How long responses are kept beside the file that they were written to, and suspected spam at all.',
+    asInteger(1, 3650),
+    30,
+  ),
+  formPerAddress: setting(
+    'FORM_PER_ADDRESS',
+    'Most responses to one form in an hour from one address; 0: any number.',
+    asInteger(0, 1_000_000),
+    20,
+  ),
+  formPerHour: setting(
+    'FORM_PER_HOUR',
+    'Most responses to one form in an hour; 0: any number.',
+    asInteger(0, 10_000_000),
+    1_000,
+  ),
+} as const;
+
 /** Where commands run. */
 export const sandboxesSettings = {
   sandboxDriver: setting(

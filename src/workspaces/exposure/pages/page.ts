@@ -51,7 +51,16 @@ export const timeInWords = (iso: string): Html =>
 export const countInWords = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+/** By the style itself, of which there are few. */
+const styleHashes = new Map<string, string>();
+
+function hashOf(style: string): string {
+  const known = styleHashes.get(style);
+  if (known) return known;
+  const made = createHash('sha256').update(style).digest('base64');
+  styleHashes.set(style, made);
+  return made;
+}
 
 export interface SharePage {
   readonly title: string;
@@ -61,41 +70,61 @@ export interface SharePage {
   readonly headers?: Readonly<Record<string, string>>;
   /** Browsers refuse to show a PDF within a sandbox. */
   readonly showsPdf?: boolean;
+  /** CSS besides that of all shared pages. */
+  readonly style?: string;
+  /** Origins that may show it in a frame; absent: none. */
+  readonly frameAncestors?: readonly string[];
+  /** Origins that its forms may lead to besides its own, also by a redirect. */
+  readonly formTargets?: readonly string[];
+  /** It runs scripts and workers of our own, and connects to us. */
+  readonly runsScripts?: boolean;
 }
 
-/** A page loads only what lies beside it, and no script. */
-const POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${STYLE_HASH}'`,
-  "img-src 'self'",
-  "media-src 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ');
 const SANDBOX = 'sandbox allow-same-origin allow-forms allow-downloads';
 
+/** A page loads only what lies beside it, and no script unless it says so. */
+function policyOf(page: SharePage): string {
+  const { showsPdf, runsScripts, frameAncestors = [], formTargets = [] } = page;
+  const styles = [`'sha256-${hashOf(styleOf(page))}'`, ...(runsScripts ? ["'self'"] : [])];
+  const parts = [
+    "default-src 'none'",
+    `style-src ${styles.join(' ')}`,
+    "img-src 'self'",
+    "media-src 'self'",
+    `form-action ${["'self'", ...formTargets].join(' ')}`,
+    `frame-ancestors ${frameAncestors.length > 0 ? frameAncestors.join(' ') : "'none'"}`,
+    "base-uri 'none'",
+  ];
+  if (runsScripts) parts.push("script-src 'self'", "worker-src 'self'", "connect-src 'self'");
+  if (showsPdf) parts.push("object-src 'self'", "frame-src 'self'");
+  else parts.push(runsScripts ? `${SANDBOX} allow-scripts` : SANDBOX);
+  return parts.join('; ');
+}
+
+const styleOf = ({ style }: SharePage): string => (style === undefined ? STYLE : STYLE + style);
+
 export function sendSharePage(reply: FastifyReply, page: SharePage): void {
-  const policy = page.showsPdf ? `${POLICY}; object-src 'self'; frame-src 'self'` : `${POLICY}; ${SANDBOX}`;
+  const isFramed = (page.frameAncestors?.length ?? 0) > 0;
   void reply
     .status(page.status ?? 200)
     .headers({
       ...page.headers,
-      'content-security-policy': policy,
-      'x-frame-options': 'DENY',
+      'content-security-policy': policyOf(page),
+      ...(!isFramed && { 'x-frame-options': 'DENY' }),
       'cache-control': 'no-store',
       'content-type': 'text/html; charset=utf-8',
     })
     .send(documentOf(page));
 }
 
-function documentOf({ title, body, narrow }: SharePage): string {
+function documentOf(page: SharePage): string {
+  const { title, body, narrow } = page;
   const content = html`<a class="skip" href="#content">Skip to the content</a>
 <main class="${narrow ? 'page narrow' : 'page'}" id="content">
 ${body}
 </main>
 <footer>Shared with Atelier</footer>`;
-  return documentHtml({ title, style: STYLE, body: content.text });
+  return documentHtml({ title, style: styleOf(page), body: content.text });
 }
 
 const NOTICES = {
@@ -136,8 +165,13 @@ export const problemHtml = (problem: string | undefined): Html =>
   problem ? html`<p class="problem" role="alert">${problem}</p>` : html``;
 
 /** Asks for the password, and says nothing of what is behind it. */
-export function passwordPage(home: string, next: string, problem?: string): SharePage {
-  const body = html`<div class="card inside">${icon('lock')}<h1>This link has a password</h1>
+export function passwordPage(
+  home: string,
+  next: string,
+  problem?: string,
+  title = 'This link has a password',
+): SharePage {
+  const body = html`<div class="card inside">${icon('lock')}<h1>${title}</h1>
 <p class="lead">Enter it to see what was shared with you.</p>
 ${problemHtml(problem)}
 <form method="post" action="${home}/unlock">

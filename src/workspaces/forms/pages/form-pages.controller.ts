@@ -1,0 +1,174 @@
+import { Controller, Get, Options, Post, Req, Res } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../../../platform/access/index.js';
+import { Forbidden, Gone, NotFound, problemOf, Unauthorized } from '../../../platform/errors/index.js';
+import { readForm } from '../../../platform/pages/index.js';
+import { Locked, passwordPage, sendNotice, sendSharePage, sendWords } from '../../exposure/index.js';
+import { FormVisits, type OpenForm } from '../receiving/form-visits.js';
+import { isJson } from '../receiving/handed-in.js';
+import { ProofOfWork } from '../receiving/proof-of-work.js';
+import { type Outcome, Receiving } from '../receiving/receiving.js';
+import { Tickets } from '../receiving/tickets.js';
+import { closedPage, closedReason, donePage, formPage, isClosed } from './form-page.js';
+
+const WRONG = 'That is not the password of this form.';
+
+/** What people see who follow the link of a form. Served on the share origin alone. */
+@Public()
+@ApiExcludeController()
+@Controller()
+export class FormPagesController {
+  constructor(
+    private readonly visits: FormVisits,
+    private readonly tickets: Tickets,
+    private readonly proofs: ProofOfWork,
+    private readonly receiving: Receiving,
+  ) {}
+
+  @Get('/f/:token')
+  show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return answer(request, reply, async () => {
+      const open = await this.visits.open(tokenOf(request), request);
+      if (isClosed(open.state)) return sendSharePage(reply, closedPage(open.definition, open.state));
+      sendSharePage(reply, await this.page(open));
+    });
+  }
+
+  @Get('/f/:token/done')
+  done(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return answer(request, reply, async () => {
+      const { definition } = await this.visits.open(tokenOf(request), request);
+      sendSharePage(reply, donePage(definition));
+    });
+  }
+
+  @Post('/f/:token')
+  send(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    if (isJson(request)) return this.sendJson(request, reply);
+    return answer(request, reply, async () => {
+      const open = await this.visits.open(tokenOf(request), request);
+      if (isClosed(open.state)) return sendSharePage(reply, closedPage(open.definition, open.state));
+      const outcome = await this.receiving.receive(open, request);
+      if (outcome.kind === 'closed') return sendSharePage(reply, closedPage(open.definition, 'closed'));
+      if (outcome.kind === 'refused') return sendSharePage(reply, await this.page(open, outcome));
+      void reply.redirect(open.definition.confirmation.redirect ?? `${open.home}/done`, 303);
+    });
+  }
+
+  @Post('/f/:token/unlock')
+  unlock(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return answer(request, reply, async () => {
+      const { password = '' } = await readForm(request);
+      const token = tokenOf(request);
+      const home = `/f/${token}`;
+      if (await this.visits.unlock(reply, token, password.slice(0, 256), request.ip))
+        return void reply.redirect(home, 303);
+      sendSharePage(reply, { ...passwordPage(home, home, WRONG, 'This form has a password'), status: 403 });
+    });
+  }
+
+  /** For the widget the challenge alone; for scripts with what they send it with. */
+  @Get('/f/:token/challenge')
+  async challenge(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const open = await this.openForScripts(request, reply);
+    void reply.header('cache-control', 'no-store');
+    const challenge = () => this.proofs.challenge(open.form.id);
+    if ((request.query as Record<string, unknown>).of === 'widget') return void reply.send(await challenge());
+    const isNeeded = await this.proofs.isNeeded(open.form.id, open.definition);
+    const { ticket } = this.tickets.issue(open.form.id);
+    void reply.send({ ticket, challenge: isNeeded ? await challenge() : null });
+  }
+
+  @Options(['/f/:token', '/f/:token/challenge'])
+  async options(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.openForScripts(request, reply);
+    void reply
+      .headers({
+        'access-control-allow-methods': 'GET, POST',
+        'access-control-allow-headers': 'content-type',
+        'access-control-max-age': '600',
+      })
+      .status(204)
+      .send();
+  }
+
+  private async sendJson(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const open = await this.openForScripts(request, reply);
+    const outcome = isClosed(open.state)
+      ? { kind: 'closed' as const }
+      : await this.receiving.receive(open, request);
+    if (outcome.kind === 'closed') throw new Gone(closedReason(isClosed(open.state) ? open.state : 'closed'));
+    if (outcome.kind === 'refused') {
+      const fields = new Map(open.definition.fields.map(field => [field.id, field.label]));
+      const errors = outcome.mistakes.map(({ id, message }) => ({
+        field: id,
+        message: `${fields.get(id)}: this ${message}`,
+      }));
+      const detail = outcome.problem ?? 'Some answers are to be mended';
+      return void reply.status(422).send({ detail, errors });
+    }
+    const { title, text, redirect } = open.definition.confirmation;
+    void reply.status(200).send({ received: true, confirmation: { title, text, redirect } });
+  }
+
+  /** 403 for scripts of pages that may not embed the form. */
+  private async openForScripts(request: FastifyRequest, reply: FastifyReply): Promise<OpenForm> {
+    const open = await asProblem(this.visits.open(tokenOf(request), request));
+    const { origin } = request.headers;
+    void reply.header('vary', 'origin');
+    if (origin === undefined || isOwn(request, origin)) return open;
+    if (!open.definition.embed.includes(origin))
+      throw new Forbidden(`The form does not list ${origin.slice(0, 200)} under embed`);
+    void reply.headers({
+      'access-control-allow-origin': origin,
+      'cross-origin-resource-policy': 'cross-origin',
+    });
+    return open;
+  }
+
+  private async page({ form, definition, home }: OpenForm, refused?: Outcome & { kind: 'refused' }) {
+    const proof = await this.proofs.isNeeded(form.id, definition);
+    const shown = { definition, home, proof, ...this.tickets.issue(form.id) };
+    if (!refused) return formPage(shown);
+    const { values, mistakes, problem } = refused;
+    const filled = { values, mistakes: new Map(mistakes.map(({ id, message }) => [id, message])) };
+    return formPage({ ...shown, filled, problem, status: 422 });
+  }
+}
+
+const tokenOf = ({ params }: FastifyRequest) => (params as { token: string }).token;
+
+const isOwn = ({ headers }: FastifyRequest, origin: string): boolean =>
+  URL.parse(origin)?.host === headers.host;
+
+async function asProblem<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Locked) throw new Unauthorized('The form has a password; open it in a browser');
+    throw error;
+  }
+}
+
+/** Problems are shown as a page: a person reads them. */
+export async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof Locked) {
+      const home = `/f/${tokenOf(request)}`;
+      const page = passwordPage(home, home, undefined, 'This form has a password');
+      return sendSharePage(reply, { ...page, status: 401 });
+    }
+    if (error instanceof Gone) return sendNotice(reply, 'expired');
+    if (error instanceof NotFound) return sendNotice(reply, 'nowhere');
+    const problem = problemOf(error);
+    if (!problem) throw error;
+    sendWords(reply, problem.status, 'This was not sent', `${problem.detail}.`, problem.headers);
+  }
+}

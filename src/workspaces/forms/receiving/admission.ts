@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { Quotas } from '../../../identity/auth/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { Database } from '../../../platform/database/index.js';
+import { Topics } from '../../../platform/topics/index.js';
+import { FormsStore } from '../records/forms.store.js';
+import { type NewSubmission, SubmissionsStore, submissionsTopic } from '../records/submissions.store.js';
+import type { OpenForm } from './form-visits.js';
+import type { HandedIn } from './handed-in.js';
+import { ProofOfWork } from './proof-of-work.js';
+import { Tickets } from './tickets.js';
+
+/** Faster than people write. */
+const MIN_AGE_MS = 3_000;
+const MAX_AGE_MS = 24 * 3_600_000;
+
+type Found =
+  | { readonly kind: 'new'; readonly key: string; readonly reason: string | null }
+  /** The same was handed in before. */
+  | { readonly kind: 'known' }
+  | { readonly kind: 'refused'; readonly problem: string };
+
+/** Whether something that was handed in is kept, and as what. */
+@Injectable()
+export class Admission {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly forms: FormsStore,
+    private readonly submissions: SubmissionsStore,
+    private readonly tickets: Tickets,
+    private readonly proofs: ProofOfWork,
+    private readonly quotas: Quotas,
+    private readonly topics: Topics,
+  ) {}
+
+  /** By its ticket, and the field that people do not see. */
+  async look({ form }: OpenForm, { ticket, values }: HandedIn): Promise<Found> {
+    const read = this.tickets.read(form.id, ticket);
+    if (!read || read.age > MAX_AGE_MS)
+      return {
+        kind: 'refused',
+        problem: 'The page was open for too long. Look your answers over, and send them again.',
+      };
+    if (await this.submissions.has(form.id, read.key)) return { kind: 'known' };
+    const isFilled = (values.get(read.decoy) ?? []).some(value => value !== '');
+    if (isFilled)
+      return { kind: 'new', key: read.key, reason: 'A field that people do not see was filled in' };
+    if (read.age < MIN_AGE_MS)
+      return { kind: 'new', key: read.key, reason: 'It was sent within three seconds' };
+    return { kind: 'new', key: read.key, reason: null };
+  }
+
+  /** Undefined where no work is asked for, or it was done; else what is to be done. 429 where too much came from there, or at all. */
+  async prove(
+    { form, definition }: OpenForm,
+    { proof }: HandedIn,
+    address: string,
+  ): Promise<string | undefined> {
+    const { formPerAddress, formPerHour } = this.config;
+    if (formPerAddress > 0) await this.quotas.spendOfAddress(`form-${form.id}`, address, formPerAddress);
+    if (formPerHour > 0) await this.quotas.spendOfAccount('form', form.id, formPerHour);
+    if (!(await this.proofs.isNeeded(form.id, definition))) return undefined;
+    if (await this.proofs.isSolved(form.id, proof)) return undefined;
+    return 'Many responses come in just now. Wait for the check at the end of the form, and send it again.';
+  }
+
+  /** Durable when it returns; `full` where the form has taken as many as it may. */
+  async keep(
+    { form, definition }: OpenForm,
+    { address, ...submission }: Omit<NewSubmission, 'address_hash'> & { address: string },
+  ): Promise<'added' | 'known' | 'full'> {
+    const row = { ...submission, address_hash: this.tickets.addressHash(form.id, address) };
+    const { maxResponses } = definition;
+    const added =
+      maxResponses === null ? await this.submissions.add(row) : await this.addWithin(row, maxResponses);
+    if (added === true && row.state === 'received') this.topics.publish(submissionsTopic());
+    if (added === 'full') return 'full';
+    return added ? 'added' : 'known';
+  }
+
+  waitingBytes(formId: string): Promise<number> {
+    return this.submissions.waitingBytes(formId);
+  }
+
+  private addWithin(row: NewSubmission, most: number): Promise<boolean | 'full'> {
+    return this.database.transaction(async unit => {
+      await this.forms.lock(unit, row.form_id);
+      if ((await this.submissions.responses(row.form_id, unit)) >= most) return 'full';
+      return this.submissions.add(row, unit);
+    });
+  }
+}

@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { hashSecret } from '../../../platform/access/index.js';
+import { Gone, NotFound } from '../../../platform/errors/index.js';
+import { LinkAccess, mayStill } from '../../exposure/index.js';
+import type { FormDefinition } from '../file/index.js';
+import { CurrentForms } from '../links/current-forms.js';
+import { stateOf } from '../links/form-views.js';
+import { type FormRow, FormsStore } from '../records/forms.store.js';
+import { SubmissionsStore } from '../records/submissions.store.js';
+
+/** A form that was opened by its link. */
+export interface OpenForm {
+  readonly form: FormRow;
+  readonly definition: FormDefinition;
+  /** `/f/{token}` */
+  readonly home: string;
+  readonly state: ReturnType<typeof stateOf>;
+}
+
+/** Opening forms: what anybody on the internet can ask of one. */
+@Injectable()
+export class FormVisits {
+  constructor(
+    private readonly forms: FormsStore,
+    private readonly submissions: SubmissionsStore,
+    private readonly current: CurrentForms,
+    private readonly access: LinkAccess,
+  ) {}
+
+  /** Throws NotFound, Gone, or Locked where the password is yet to be entered. */
+  async open(token: string, request: FastifyRequest): Promise<OpenForm> {
+    const row = await this.find(token);
+    this.access.requirePass(request, row);
+    const form = await this.current.current(row);
+    const { definition } = form;
+    const responses = definition.maxResponses === null ? 0 : await this.submissions.responses(form.id);
+    return { form, definition, home: `/f/${token}`, state: stateOf(form, definition, responses) };
+  }
+
+  /** Lets the visitor in for the right password; else false. */
+  async unlock(reply: FastifyReply, token: string, password: string, address: string): Promise<boolean> {
+    const form = await this.find(token);
+    const isRight = await this.access.isPassword(form, password, address);
+    if (isRight) this.access.givePass(reply, form, `/f/${token}`);
+    return isRight;
+  }
+
+  private async find(token: string): Promise<FormRow> {
+    const form = await this.forms.findByTokenHash(hashSecret(token));
+    if (!form || !mayStill(form, 'form.share')) throw new NotFound('No such form');
+    if (form.expires_at !== null && new Date(form.expires_at) <= new Date())
+      throw new Gone('This form has expired');
+    return form;
+  }
+}

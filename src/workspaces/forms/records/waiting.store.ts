@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, type UnitOfWork } from '../../../platform/database/index.js';
+
+const MAX_FORMS = 50;
+const RETRY_MINUTES = 5;
+
+/** Forms whose responses are to be written to their files. */
+@Injectable()
+export class WaitingStore {
+  constructor(private readonly database: Database) {}
+
+  /** Marks those that have something to write and no job yet; returns their ids. */
+  async take(unit: UnitOfWork): Promise<{ ids: string[]; looked: number }> {
+    const { rows } = await sql<{ id: string; queued: boolean }>`
+      with waiting as (
+        select distinct form_id from form_submission where state = 'received'
+      ), due as (
+        select id from form
+        where not queued and (retry_at <= now() or (retry_at is null and id in (select form_id from waiting)))
+        order by id limit ${MAX_FORMS} for no key update skip locked
+      )
+      update form f set queued = f.id in (select form_id from waiting), retry_at = null
+      from due where f.id = due.id returning f.id, f.queued`.execute(unit.tables());
+    return { ids: rows.filter(({ queued }) => queued).map(({ id }) => id), looked: rows.length };
+  }
+
+  /** Milliseconds until one is tried again. */
+  async untilRetry(): Promise<number | undefined> {
+    const { rows } = await sql<{ ms: number | null }>`
+      select extract(epoch from min(retry_at) - now())::float8 * 1000 as ms from form where retry_at is not null and not queued`.execute(
+      this.database.tables(),
+    );
+    return rows[0]?.ms ?? undefined;
+  }
+
+  /** The job has begun: what is received from now on takes another one. */
+  async begin(formId: string): Promise<void> {
+    await sql`update form set queued = false where id = ${formId}`.execute(this.database.tables());
+  }
+
+  /** They stay where they are for some minutes; whether they were not in this trouble before. */
+  async fail(unit: UnitOfWork, formId: string, trouble: string): Promise<boolean> {
+    const { rows } = await sql<{ is_new: boolean }>`
+      with before as (select id, trouble from form where id = ${formId} for no key update)
+      update form f set queued = false, trouble = ${trouble}, retry_at = now() + ${RETRY_MINUTES} * interval '1 minute'
+      from before b where f.id = b.id returning b.trouble is distinct from ${trouble} as is_new`.execute(
+      unit.tables(),
+    );
+    return rows[0]?.is_new ?? false;
+  }
+
+  async succeed(unit: UnitOfWork, formId: string): Promise<void> {
+    await sql`update form set trouble = null where id = ${formId} and trouble is not null`.execute(
+      unit.tables(),
+    );
+  }
+
+  /** Has them tried at once. */
+  async hurry(unit: UnitOfWork, formId: string): Promise<void> {
+    await sql`update form set retry_at = null, csv_file = null where id = ${formId}`.execute(unit.tables());
+  }
+}

@@ -1,0 +1,155 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor, WorkspacePermission } from '../../../platform/access/index.js';
+import { Action } from '../../../platform/actions/index.js';
+import { Audit } from '../../../platform/audit/index.js';
+import { Database, iso, isoOrNull, type UnitOfWork } from '../../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import { Conflict, NotFound } from '../../../platform/errors/index.js';
+import { Topics } from '../../../platform/topics/index.js';
+import { FormId } from '../links/forms.dto.js';
+import { requireRole, targetOf } from '../links/forms.service.js';
+import { StagedFiles } from '../receiving/staged-files.js';
+import { type AskedFormRow, FormsStore } from '../records/forms.store.js';
+import { type SubmissionRow, SubmissionsStore, submissionsTopic } from '../records/submissions.store.js';
+import { WaitingStore } from '../records/waiting.store.js';
+import { pathOf } from './response-batch.js';
+import {
+  ListSubmissions,
+  RebuildView,
+  SubmissionId,
+  SubmissionPage,
+  SubmissionView,
+} from './submissions.dto.js';
+
+/** What was handed in through forms, as it is kept beside their files. */
+@Injectable()
+export class SubmissionsService {
+  constructor(
+    private readonly database: Database,
+    private readonly forms: FormsStore,
+    private readonly submissions: SubmissionsStore,
+    private readonly waiting: WaitingStore,
+    private readonly staged: StagedFiles,
+    private readonly topics: Topics,
+    private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'form_submission_list',
+    route: 'GET /api/forms/:id/submissions',
+    on: { id: 'form' },
+    summary:
+      'List responses to a form that are kept beside its file: those that wait, and those taken for spam',
+    effect: 'read',
+    permission: 'form.read',
+    input: ListSubmissions,
+    output: SubmissionPage,
+  })
+  async list(actor: Actor, input: ListSubmissions): Promise<Page<SubmissionView>> {
+    const { id, state, limit = DEFAULT_LIMIT, cursor } = input;
+    const form = await this.require(actor, 'form.read', id);
+    const [after] = decodeCursor(cursor, 'id');
+    const states = state && [state];
+    const rows = await this.submissions.list(id, { states, after, limit: limit + 1 });
+    return pageOf(
+      rows,
+      limit,
+      row => viewOf(form, row),
+      row => [row.id],
+    );
+  }
+
+  @Action({
+    name: 'form_submission_accept',
+    route: 'POST /api/forms/:id/submissions/:submissionId/accept',
+    on: { id: 'form' },
+    summary: 'Accept a response that was taken for spam: it is written to the file like any other',
+    effect: 'write',
+    permission: 'form.manage',
+    input: SubmissionId,
+    output: SubmissionView,
+    commitsAnswer: true,
+    refuses: { 409: 'It is not taken for spam' },
+  })
+  async accept(actor: Actor, { id, submission_id }: SubmissionId): Promise<SubmissionView> {
+    const form = await this.require(actor, 'form.manage', id);
+    return this.database.transaction(async unit => {
+      await this.requireRow(id, submission_id, unit);
+      if (!(await this.submissions.accept(unit, submission_id)))
+        throw new Conflict('It is not taken for spam');
+      await this.audit.record(unit, actor, 'form.accept', targetOf(form), { submission_id });
+      await this.topics.publishWithCommit(unit, submissionsTopic());
+      return unit.answers(viewOf(form, await this.requireRow(id, submission_id, unit)));
+    });
+  }
+
+  @Action({
+    name: 'form_submission_delete',
+    route: 'DELETE /api/forms/:id/submissions/:submissionId',
+    on: { id: 'form' },
+    summary: 'Delete a response that is kept beside the file of its form; the file stays as it is',
+    effect: 'destructive',
+    consequence: 'What is not in the file yet is gone, with files that came with it.',
+    permission: 'form.manage',
+    input: SubmissionId,
+    output: DeletedView,
+  })
+  async delete(actor: Actor, { id, submission_id }: SubmissionId): Promise<DeletedView> {
+    const form = await this.require(actor, 'form.manage', id);
+    await this.database.transaction(async unit => {
+      await this.requireRow(id, submission_id, unit);
+      await this.submissions.remove(unit, submission_id);
+      await this.audit.record(unit, actor, 'form.delete_submission', targetOf(form), { submission_id });
+    });
+    await this.staged.remove(id, submission_id);
+    return DeletedView.of(submission_id);
+  }
+
+  @Action({
+    name: 'form_rebuild',
+    route: 'POST /api/forms/:id/rebuild',
+    on: { id: 'form' },
+    summary: 'Look for all kept responses in the file of a form, and add those that are missing',
+    effect: 'write',
+    permission: 'form.manage',
+    input: FormId,
+    output: RebuildView,
+    commitsAnswer: true,
+  })
+  async rebuild(actor: Actor, { id }: FormId): Promise<RebuildView> {
+    const form = await this.require(actor, 'form.manage', id);
+    return this.database.transaction(async unit => {
+      await this.waiting.hurry(unit, id);
+      const responses = (await this.submissions.writeAgain(unit, id)) + form.waiting;
+      await this.audit.record(unit, actor, 'form.rebuild', targetOf(form), { responses });
+      await this.topics.publishWithCommit(unit, submissionsTopic());
+      return unit.answers({ id, responses });
+    });
+  }
+
+  private async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<AskedFormRow> {
+    const form = await this.forms.require(actor, id);
+    requireRole(actor, form, permission);
+    return form;
+  }
+
+  private async requireRow(formId: string, id: string, unit: UnitOfWork): Promise<SubmissionRow> {
+    const row = await this.submissions.find(formId, id, unit);
+    if (!row) throw new NotFound('No such response');
+    return row;
+  }
+}
+
+function viewOf(form: AskedFormRow, row: SubmissionRow): SubmissionView {
+  const { id, form_id, state, reason, data, address_hash } = row;
+  return {
+    ...{ id, form_id, state, reason, data },
+    files: row.files.map(file => {
+      const { field, name, size } = file;
+      return { field, name, size, path: state === 'written' ? pathOf(form, id, file) : null };
+    }),
+    sender: address_hash.slice(-22),
+    received_at: iso(row.received_at),
+    written_at: isoOrNull(row.written_at),
+  };
+}
