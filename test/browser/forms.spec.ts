@@ -174,7 +174,7 @@ describe('in a page of others', () => {
     await new Promise<void>(resolve => host.listen(0, '127.0.0.1', resolve));
     address = `http://localhost:${(host.address() as AddressInfo).port}`;
   });
-  afterAll(() => host.close());
+  afterAll(() => void host.close());
 
   it('it is shown where it lists them, and nowhere else', async () => {
     const listed = await forms.make(`${SHORT}embed: ${address}\n`);
