@@ -1,6 +1,7 @@
 import { Html, html } from '#libs/html/index.js';
 import { icon, type SharePage } from '../../exposure/index.js';
 import type { FormDefinition } from '../file/index.js';
+import { PROOF, TICKET } from '../receiving/handed-in.js';
 import { controlId, EMPTY, type Filled, fieldHtml } from './field-html.js';
 import { FORM_STYLE } from './form-style.js';
 
@@ -21,10 +22,6 @@ export interface ShownForm {
   readonly problem?: string;
   readonly status?: number;
 }
-
-/** The name of the hidden field with the ticket; ids of fields never begin so. */
-export const TICKET = '_ticket';
-export const PROOF = 'altcha';
 
 /** Fields that nobody has filled in, made once a definition. */
 const blanks = new WeakMap<FormDefinition, Html>();

@@ -4,7 +4,10 @@ import { bytesOf, readBody } from '#libs/fastify-hardening/index.js';
 import { type FormRequest, receiveForm } from '#libs/http-files/index.js';
 import { Invalid, TooLarge } from '../../../platform/errors/index.js';
 import { LIMITS } from '../file/index.js';
-import { PROOF, TICKET } from '../pages/form-page.js';
+
+/** Names of what is no field: ids of fields begin with a letter. */
+export const TICKET = '_ticket';
+export const PROOF = '_proof';
 
 /** What somebody handed in, as it was sent. */
 export interface HandedIn {
