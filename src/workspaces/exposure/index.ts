@@ -25,4 +25,4 @@ export {
   sizeInWords,
   timeInWords,
 } from './pages/page.js';
-export { type LinkKind, ShareOrigin } from './share-origin.js';
+export { ShareOrigin } from './share-origin.js';

@@ -1,4 +1,4 @@
-import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
+import { Field, PageOf } from '../../../platform/dto/index.js';
 import { WorkspaceId } from '../../core/index.js';
 
 const PATH = { min: 1, max: 4096, example: 'forms/feedback.form' };
@@ -159,8 +159,3 @@ export class FormView {
 }
 
 export const FormPage = PageOf(FormView, 'FormPage');
-
-export class FormOfSubmissions extends PageInput {
-  @Field.id('The form')
-  id: string;
-}
