@@ -5,8 +5,8 @@ const SPARES = 8;
  * A program for Node.js that runs inside a sandbox without network. It connects to the Unix socket `door.sock` beside it, from
  * inside to outside only:
  *
- * - once for control: it writes `c`. The host writes lines: `need 5` asks for more spare connections, `ports` for the ports of TCP
- *   that listen in the sandbox, which it answers by a line with their numbers.
+ * - once for control: it writes `c`. The host writes lines: `need 5` asks for more spare connections, `end` to send SIGTERM to all
+ *   other programs, `ports` for the ports of TCP that listen in the sandbox, which it answers by a line with their numbers.
  * - for each spare connection: it writes `s` and waits. The host writes a port and a line feed; the program connects to it on
  *   127.0.0.1 or ::1, answers `+` or `-`, and copies bytes in both directions.
  *
@@ -80,6 +80,8 @@ control.on('error', () => {}).on('close', () => process.exit());
 require('node:readline').createInterface({ input: control }).on('line', line => {
   const [word, count] = line.split(' ');
   if (word === 'need') for (let n = 0; n < Number(count); n++) spare();
+  // To every process of the sandbox but itself and the first.
+  if (word === 'end') try { process.kill(-1, 'SIGTERM'); } catch {}
   if (word === 'ports') control.write(ports().join(' ') + '\\n');
 }).on('error', () => {});
 `;

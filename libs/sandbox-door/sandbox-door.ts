@@ -41,6 +41,7 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
   private readonly spares: Socket[] = [];
+  private readonly active = new Set<Socket>();
   private readonly waiting: Waiting[] = [];
   private readonly questions: ((line: string) => void)[] = [];
   private control: Socket | undefined;
@@ -86,13 +87,27 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
     try {
       socket.write(`${port}\n`);
       const first = await firstByte(socket);
-      if (first === '+') return socket;
+      if (first === '+') {
+        this.active.add(socket);
+        socket.once('close', () => this.active.delete(socket));
+        return socket;
+      }
       socket.destroy();
       if (limit.aborted) throw limit.reason;
       throw first === '-' ? new PortRefused(port) : new DoorClosed();
     } finally {
       limit.removeEventListener('abort', stop);
     }
+  }
+
+  /** Connections that were made and have not ended. */
+  get connections(): number {
+    return this.active.size;
+  }
+
+  /** Sends SIGTERM to all programs of the sandbox; false where they cannot be reached. */
+  terminate(): boolean {
+    return this.control?.write('end\n') !== undefined;
   }
 
   /** The ports of TCP that listen inside, in ascending order. */

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
+import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
 import { GatewayModule } from '../gateway/index.js';
 import { HostsModule } from '../hosts/index.js';
 import { ServerLogService } from './logs/server-log.service.js';
@@ -9,6 +10,12 @@ import { ServerLogs } from './logs/server-logs.js';
 import { InstancesStore } from './records/instances.store.js';
 import { ServerEnv } from './records/server-env.js';
 import { ServersStore } from './records/servers.store.js';
+import { ServerKeeper } from './running/keeper.js';
+import { ServerActions } from './running/server-actions.js';
+import { ServerConnections } from './running/server-connections.js';
+import { ServerLinks } from './running/server-links.js';
+import { ServerPrograms } from './running/server-programs.js';
+import { ServerTickets } from './running/server-tickets.js';
 import { ServerMovesService } from './server-moves.service.js';
 import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
@@ -17,7 +24,7 @@ import { TunnelsController } from './tunnels.controller.js';
 
 /** Servers: programs of workspaces that run for long, each on a host of its own. */
 @Module({
-  imports: [CoreModule, HostsModule, GatewayModule],
+  imports: [CoreModule, SandboxesModule, HostsModule, GatewayModule],
   controllers: [
     RoutesOf(ServersService),
     RoutesOf(ServerMovesService),
@@ -35,6 +42,12 @@ import { TunnelsController } from './tunnels.controller.js';
     ServerLogService,
     ServerLogs,
     ServerLogStore,
+    ServerActions,
+    ServerConnections,
+    ServerKeeper,
+    ServerLinks,
+    ServerPrograms,
+    ServerTickets,
   ],
 })
 export class TunnelsModule {}

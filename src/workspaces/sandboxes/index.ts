@@ -1,5 +1,6 @@
 export { type FolderResult, FolderSandboxes } from './folder-sandboxes.js';
 export { NamedShells } from './named-shells.js';
+export { ProgramSandboxes } from './program-sandboxes.js';
 export { RunningSandboxes, SessionElsewhere } from './running-sandboxes.js';
 export { SandboxesModule } from './sandboxes.module.js';
 export { SandboxesService, type ScriptResult, type Shell } from './sandboxes.service.js';

@@ -7,6 +7,7 @@ import { FolderSandboxes } from './folder-sandboxes.js';
 import { Isolation } from './isolation.js';
 import { NamedShells } from './named-shells.js';
 import { NpmPrograms } from './npm-programs.js';
+import { ProgramSandboxes } from './program-sandboxes.js';
 import { RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
 import { RunningSandboxesStore } from './running-sandboxes.store.js';
 import { SandboxControlService } from './sandbox-control.service.js';
@@ -23,6 +24,7 @@ import { SystemPrograms } from './system-programs.js';
     Isolation,
     NamedShells,
     NpmPrograms,
+    ProgramSandboxes,
     RunningSandboxes,
     RunningSandboxesStore,
     SandboxControlService,
@@ -31,6 +33,13 @@ import { SystemPrograms } from './system-programs.js';
     SandboxesService,
     SystemPrograms,
   ],
-  exports: [FolderSandboxes, NamedShells, RunningSandboxes, SandboxesService, SystemPrograms],
+  exports: [
+    FolderSandboxes,
+    NamedShells,
+    ProgramSandboxes,
+    RunningSandboxes,
+    SandboxesService,
+    SystemPrograms,
+  ],
 })
 export class SandboxesModule {}

@@ -19,7 +19,7 @@ import { Conflict, Invalid, translateErrors, Unavailable } from '../../platform/
 import { Log } from '../../platform/log/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../core/index.js';
 import { EgressSockets, EgressStore } from '../egress/index.js';
-import { ActionSockets } from './actions/action-sockets.js';
+import { ActionSockets, type ActionSource } from './actions/action-sockets.js';
 import { Isolation } from './isolation.js';
 import { type Gauge, type NameClaim, RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
 import type { SandboxCaller } from './running-sandboxes.store.js';
@@ -52,6 +52,8 @@ export interface Environment {
   readonly request: Pick<SandboxRequest, 'workspace' | 'owner' | 'env' | 'readOnlyBinds'>;
   /** Shell commands to run first. */
   readonly prelude: string;
+  /** The module that they run with Node.js, for a program that runs it with its own; undefined where there is no way out. */
+  readonly relay: string | undefined;
   /** What the result of a command that has ended says of it. */
   readonly extras: () => RefusedConnections;
   close(): Promise<void>;
@@ -75,7 +77,7 @@ export class SandboxEnvironments {
   async prepare(
     workspace: WorkspaceRef,
     caller: SandboxCaller,
-    actions: ActionCaller | undefined,
+    actions: ActionSource | undefined,
   ): Promise<Environment> {
     const files = this.filesOf(workspace);
     const { owner } = files;
@@ -98,6 +100,7 @@ export class SandboxEnvironments {
     }
     return {
       request: { ...files, env, readOnlyBinds },
+      relay: egress && `${EGRESS_FOLDER}/relay.cjs`,
       prelude: egress ? startRelay(`${nodeFolder}/node`, EGRESS_FOLDER) : '',
       extras: () => ({ egress_refused: egress?.takeRefused() ?? [] }),
       close: async () => {

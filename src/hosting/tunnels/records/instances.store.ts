@@ -186,6 +186,27 @@ export class InstancesStore {
     return ids;
   }
 
+  /** How often it ended by itself, in this generation. */
+  async crashesSince(unit: UnitOfWork, serverId: string, seconds: number): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from server_instance i join server s on s.id = i.server_id
+      where i.server_id = ${serverId} and i.generation = s.generation and i.exit is not null
+        and i.ended_at > now() - make_interval(secs => ${seconds})`.execute(unit.tables());
+    return rows[0]?.count ?? 0;
+  }
+
+  /** Whether its server had no request for as long as it waits for one; `byDefault` in seconds, 0: for ever. */
+  async isIdle({ id }: Pick<InstanceRow, 'id'>, byDefault: number): Promise<boolean> {
+    const { rows } = await sql`
+      select i.id from server_instance i join server s on s.id = i.server_id
+      where i.id = ${id} and i.state = 'running' and coalesce(s.sleep_after_seconds, ${byDefault}) > 0
+        and greatest(s.last_request_at, i.ready_at)
+          < now() - make_interval(secs => coalesce(s.sleep_after_seconds, ${byDefault}))`.execute(
+      this.database.tables(),
+    );
+    return rows.length > 0;
+  }
+
   /** What a process takes now. */
   async report(id: string, { memoryBytes, cpuMs }: { memoryBytes: number; cpuMs: number }): Promise<void> {
     await sql`

@@ -30,6 +30,7 @@ declare global {
 
 export interface ServerRow extends Row<'server'> {
   readonly organization_id: string;
+  readonly workspace_number: number;
 }
 
 export type ServerChanges = Partial<
@@ -201,7 +202,7 @@ export class ServersStore {
       .selectFrom('server as s')
       .innerJoin(workspaces.as('w'), 'w.id', 's.workspace_id')
       .selectAll('s')
-      .select(['w.organization_id'])
+      .select(['w.organization_id', 'w.number as workspace_number'])
       .$castTo<ServerRow>();
   }
 }

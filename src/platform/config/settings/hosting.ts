@@ -76,6 +76,12 @@ export const hostingSettings = {
     asInteger(32 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
     512 * MEBIBYTE,
   ),
+  serversPerWorker: setting(
+    'SERVERS_PER_WORKER',
+    'Servers that one process runs at a time; 0: it runs none.',
+    asInteger(0, 10_000),
+    20,
+  ),
   serverSleepSeconds: setting(
     'SERVER_SLEEP_SECONDS',
     'Seconds without requests after which a server is stopped until the next one, where it names none itself; 0: never.',

@@ -47,6 +47,9 @@ interface Parts {
   readonly maxBytes: number;
 }
 
+/** Whom a socket acts as; what lasts long asks each time. */
+export type ActionSource = ActionCaller | (() => Promise<ActionCaller>);
+
 /** HTTP on a unix socket, as `/api/actions-exec`, for one caller without a credential. */
 export class ActionSocket {
   private readonly server: Server;
@@ -54,7 +57,7 @@ export class ActionSocket {
   private invalid = 0;
 
   constructor(
-    private readonly caller: ActionCaller,
+    private readonly source: ActionSource,
     private readonly parts: Parts,
   ) {
     this.server = createServer((request, response) => void this.serve(request, response));
@@ -97,11 +100,12 @@ export class ActionSocket {
     if (matched !== undefined && request.method === 'GET')
       return name === undefined ? this.list(searchParams ?? new URLSearchParams()) : this.describe(name);
     if (name === undefined || request.method !== 'POST') throw new NotFound('Nothing is here');
-    return this.parts.runner.run(this.caller, await this.callOf(name, request));
+    const caller = await this.caller();
+    return this.parts.runner.run(caller, await this.callOf(caller, name, request));
   }
 
   /** Records an invalid call in the ledger, as a refused one. */
-  private async callOf(name: string, request: IncomingMessage): Promise<ActionCall> {
+  private async callOf(caller: ActionCaller, name: string, request: IncomingMessage): Promise<ActionCall> {
     try {
       const given = await this.read(request);
       this.parts.catalog.require(name);
@@ -113,13 +117,13 @@ export class ActionSocket {
         throw new TooManyRequests(
           `This command has made ${MAX_INVALID} invalid calls; further ones are refused`,
         );
-      throw await this.parts.runner.refuse(this.caller, { name }, error);
+      throw await this.parts.runner.refuse(caller, { name }, error);
     }
   }
 
   private async list(query: URLSearchParams): Promise<unknown> {
     const [from = '0'] = decodeCursor(query.get('cursor') ?? undefined, 'number');
-    const found = await this.parts.listing.of(this.caller, {
+    const found = await this.parts.listing.of(await this.caller(), {
       q: query.get('q') ?? undefined,
       effect: EFFECTS.find(effect => effect === query.get('effect')),
     });
@@ -128,10 +132,14 @@ export class ActionSocket {
     return pageOf(rows, MAX_LISTED, view, ({ position }) => [position + 1]);
   }
 
-  private describe(name: string): unknown {
+  private async describe(name: string): Promise<unknown> {
     const action = this.parts.catalog.require(name);
-    this.caller.requireMayRun(action.declaration);
+    (await this.caller()).requireMayRun(action.declaration);
     return action.describe();
+  }
+
+  private caller(): Promise<ActionCaller> | ActionCaller {
+    return typeof this.source === 'function' ? this.source() : this.source;
   }
 
   private async read(request: IncomingMessage): Promise<unknown> {
@@ -201,11 +209,11 @@ export class ActionSockets {
   }
 
   /** `owner`: the account that connects, if it is not the service's own. */
-  async open(caller: ActionCaller, owner: Owner | undefined): Promise<OpenActionSocket> {
+  async open(source: ActionSource, owner: Owner | undefined): Promise<OpenActionSocket> {
     const { scratchDir, catalog, listing, runner, log, maxBytes } = this;
     await mkdir(scratchDir, { recursive: true });
     const folder = await mkdtemp(path.join(scratchDir, 'atelier-actions-'));
-    const socket = new ActionSocket(caller, { catalog, listing, runner, log, maxBytes });
+    const socket = new ActionSocket(source, { catalog, listing, runner, log, maxBytes });
     const close = async () => {
       await socket.close();
       await rm(folder, { recursive: true, force: true });

@@ -1,0 +1,211 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SandboxResult } from '#libs/sandbox/index.js';
+import type { Config } from '../../../platform/config/index.js';
+import type { Database } from '../../../platform/database/index.js';
+import type { Log } from '../../../platform/log/index.js';
+import type { Topics } from '../../../platform/topics/index.js';
+import type { ServerLogs } from '../logs/server-logs.js';
+import type { AfterEnd, InstanceAddress, InstanceRow, InstancesStore } from '../records/instances.store.js';
+import { isUp } from '../records/server-states.js';
+import { type ServerRow, type ServersStore, serverTopic } from '../records/servers.store.js';
+import { afterEnd, CRASH_LOOP, exitOf } from './after-end.js';
+import { checked, NotReady, readyPort } from './readiness.js';
+import type { ServerActions } from './server-actions.js';
+import type { RunningProgram, ServerPrograms } from './server-programs.js';
+
+const CHECK_EVERY_MS = 15_000;
+/** Checks in a row that fail before the program is ended. */
+const MAX_FAILURES = 3;
+const RETRY_WRITE_MS = 1_000;
+
+/** What an instance works with. */
+export interface InstanceTools {
+  readonly config: Config;
+  readonly database: Database;
+  readonly topics: Topics;
+  readonly log: Log;
+  readonly servers: ServersStore;
+  readonly instances: InstancesStore;
+  readonly programs: ServerPrograms;
+  readonly logs: ServerLogs;
+  readonly actions: ServerActions;
+}
+
+/** One process of a server, from its claim to its end: starts it, looks after it, and says what becomes of the server. */
+export class Instance {
+  program: RunningProgram | undefined;
+  /** On which it answers; undefined before. */
+  port: number | undefined;
+  private readonly over = new AbortController();
+  private readonly startedAt = performance.now();
+  /** Why it ends, where that is not its own doing. */
+  private fault: string | undefined;
+  private asked: AfterEnd | 'unwanted' | undefined;
+  private checking: Promise<void> | undefined;
+
+  constructor(
+    readonly row: InstanceRow,
+    private readonly tools: InstanceTools,
+  ) {}
+
+  /** Resolves when it has ended, and the rows say so. */
+  async run(address: Promise<InstanceAddress>): Promise<void> {
+    const { servers, topics } = this.tools;
+    const server = await servers.find(this.row.server_id);
+    if (!server) return;
+    const writer = this.tools.logs.writer(server.id, this.row.id);
+    const unsubscribe = topics.subscribe(serverTopic(server.id), () => void this.look());
+    let result: SandboxResult | { error: unknown };
+    try {
+      this.program = await this.tools.programs.start(server, this.row.id, ({ stream, text }) =>
+        writer.write(stream, text),
+      );
+      // It may have been stopped since the claim.
+      await this.look();
+      void this.attend(this.program, server, address);
+      result = await this.program.ended;
+    } catch (error) {
+      result = { error };
+    } finally {
+      unsubscribe();
+      this.over.abort();
+    }
+    await writer.end();
+    await this.settle(server, result);
+  }
+
+  /** Ends it: its server is stopped, or runs elsewhere. */
+  stop(after: AfterEnd | 'unwanted'): void {
+    this.asked ??= after;
+    this.program?.stop();
+  }
+
+  /** Looks at once whether it answers, for one who could not reach it. */
+  check(): Promise<void> {
+    this.checking ??= this.checkNow().finally(() => {
+      this.checking = undefined;
+    });
+    return this.checking;
+  }
+
+  private async look(): Promise<void> {
+    const { servers, log } = this.tools;
+    try {
+      const server = await servers.find(this.row.server_id);
+      if (!server || server.generation !== this.row.generation || !isUp(server.state)) this.stop('unwanted');
+    } catch (error) {
+      // The next publication, as after a lost connection, looks again.
+      log.warn({ err: error, server_id: this.row.server_id }, 'a server could not be looked at');
+    }
+  }
+
+  private async attend(
+    program: RunningProgram,
+    server: ServerRow,
+    address: Promise<InstanceAddress>,
+  ): Promise<void> {
+    const { signal } = this.over;
+    try {
+      await this.reachable(program, signal);
+      const reachedAt = await address;
+      this.port = await readyPort(program, server, signal);
+      const isWanted = await this.tools.database.transaction(unit =>
+        this.tools.instances.ready(unit, this.row, { address: reachedAt, port: this.port ?? null }),
+      );
+      if (!isWanted) return this.stop('unwanted');
+      await this.watch(program, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof NotReady))
+        this.tools.log.warn({ err: error, server_id: server.id }, 'a server could not be started');
+      this.end(error instanceof NotReady ? error.message : 'The service could not start it.');
+    }
+  }
+
+  private reachable({ door }: RunningProgram, signal: AbortSignal): Promise<void> {
+    door.once('lost', () => {
+      if (!signal.aborted) this.end('The helper by which it is reached was ended.');
+    });
+    if (door.isOpen) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      door.once('open', () => resolve());
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  }
+
+  private async watch(program: RunningProgram, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(CHECK_EVERY_MS, undefined, { signal });
+      await this.check();
+      const usage = program.usage?.();
+      if (usage)
+        await this.tools.instances.report(this.row.id, {
+          memoryBytes: usage.memory_bytes,
+          cpuMs: usage.cpu_ms,
+        });
+      if (program.door.connections === 0 && (await this.isIdle()))
+        this.stop({ state: 'sleeping', reason: 'It had no requests for a while; the next one starts it.' });
+    }
+  }
+
+  private async checkNow(): Promise<void> {
+    const { program, port } = this;
+    if (!program || port === undefined) return;
+    const server = await this.tools.servers.find(this.row.server_id);
+    if (!server) return;
+    for (let failures = 1; failures <= MAX_FAILURES; failures++) {
+      const problem = await checked(program, port, server);
+      if (problem === undefined || this.over.signal.aborted) return;
+      if (failures === MAX_FAILURES)
+        this.end(`It was restarted: it did not answer ${MAX_FAILURES} times. ${problem}`);
+      else await sleep(1000 * failures);
+    }
+  }
+
+  private isIdle(): Promise<boolean> {
+    return this.tools.instances.isIdle(this.row, this.tools.config.serverSleepSeconds);
+  }
+
+  private end(fault: string): void {
+    this.fault ??= fault;
+    this.program?.stop();
+  }
+
+  private async settle(server: ServerRow, result: SandboxResult | { error: unknown }): Promise<void> {
+    const memoryBytes = Number(server.memory_bytes ?? this.tools.config.serverMemoryBytes);
+    const failed = 'error' in result;
+    const ended = failed ? { exit_code: null, signal: null, ended_by: 'stopped' as const } : result;
+    if (failed) this.fault ??= `It could not be started: ${(result.error as Error).message}.`;
+    const tail = this.asked ? '' : await this.tools.logs.lastLines(server.id).catch(() => '');
+    const exit = exitOf(ended, { memoryBytes, fault: this.fault, tail });
+    const ranMs = performance.now() - this.startedAt;
+    for (;;) {
+      try {
+        return await this.write(server, this.asked ? null : exit, ranMs);
+      } catch (error) {
+        // Until the rows say it, nobody else may begin: the database may be away.
+        this.tools.log.warn(
+          { err: error, server_id: server.id },
+          'the end of a server could not be stored; trying again',
+        );
+        await sleep(RETRY_WRITE_MS);
+      }
+    }
+  }
+
+  private async write(
+    server: ServerRow,
+    exit: ReturnType<typeof exitOf> | null,
+    ranMs: number,
+  ): Promise<void> {
+    const { database, instances, actions } = this.tools;
+    await actions.end(server.id);
+    await database.transaction(async unit => {
+      if (!exit)
+        return instances.end(unit, this.row, null, this.asked === 'unwanted' ? undefined : this.asked);
+      const crashes = 1 + (await instances.crashesSince(unit, server.id, CRASH_LOOP.seconds));
+      const after = afterEnd({ server, exit, ranMs, crashes, random: Math.random() });
+      return instances.end(unit, this.row, exit, after);
+    });
+  }
+}

@@ -1,0 +1,97 @@
+import http from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PortRefused } from '#libs/sandbox-door/index.js';
+import type { ServerRow } from '../records/servers.store.js';
+import type { RunningProgram } from './server-programs.js';
+
+const START_MS = 60_000;
+const CHECK_MS = 10_000;
+/** Between two looks at a program that starts. */
+const PAUSES_MS = [20, 30, 50, 100, 100, 200, 250];
+
+type Health = Pick<ServerRow, 'port' | 'health_path'>;
+
+/** Why a program does not answer, in a sentence. */
+export class NotReady extends Error {}
+
+/** Resolves with the port on which a program answers. Rejects with {@link NotReady} after a minute, or the signal's reason. */
+export async function readyPort(
+  program: RunningProgram,
+  server: Health,
+  signal: AbortSignal,
+): Promise<number> {
+  const until = performance.now() + START_MS;
+  for (let look = 0; ; look++) {
+    signal.throwIfAborted();
+    const port = await portOf(program, server);
+    const problem = port === undefined ? 'It listens on no port.' : await checked(program, port, server);
+    if (port !== undefined && problem === undefined) return port;
+    if (performance.now() > until)
+      throw new NotReady(
+        `The program was not ready within ${START_MS / 1000} seconds. ${await advice(program, server, problem)}`,
+      );
+    await sleep(PAUSES_MS[look] ?? 500, undefined, { signal });
+  }
+}
+
+/** A sentence where a program does not answer as it should; undefined where it does. */
+export async function checked(
+  { door }: RunningProgram,
+  port: number,
+  { health_path }: Health,
+): Promise<string | undefined> {
+  const limit = AbortSignal.timeout(CHECK_MS);
+  try {
+    const socket = await door.connect(port, limit);
+    if (health_path === null) {
+      socket.destroy();
+      return undefined;
+    }
+    const status = await statusOf(socket, health_path, port, limit);
+    return status >= 200 && status < 400 ? undefined : `${health_path} answers ${status}.`;
+  } catch (error) {
+    if (error instanceof PortRefused) return `It accepts no connections on port ${port}.`;
+    if (limit.aborted) return `It does not answer within ${CHECK_MS / 1000} seconds.`;
+    return `It does not answer: ${(error as Error).message}.`;
+  }
+}
+
+/** The port that was named, or $PORT, or else the only other one that is open. */
+async function portOf(program: RunningProgram, { port }: Health): Promise<number | undefined> {
+  if (port !== null || !program.hasOwnPorts) return program.port;
+  const open = await program.door.ports().catch((): number[] => []);
+  if (open.includes(program.port)) return program.port;
+  const others = open.filter(other => other !== RELAY_PORT);
+  return others.length === 1 ? others[0] : undefined;
+}
+
+async function advice(program: RunningProgram, { port }: Health, problem = ''): Promise<string> {
+  if (!program.hasOwnPorts) return problem;
+  const open = (await program.door.ports().catch((): number[] => [])).filter(other => other !== RELAY_PORT);
+  if (open.includes(program.port) || open.length === 0)
+    return `${problem} It must listen on port ${program.port}, which the variable PORT says.`;
+  const named = open.join(', ');
+  return port === null
+    ? `It listens on several ports (${named}), and on none that PORT says (${program.port}): set port to the one that is meant.`
+    : `It listens on port ${named} instead of ${port}: set port to that, or let it listen on $PORT.`;
+}
+
+/** Of the way out of the sandbox. */
+const RELAY_PORT = 3128;
+
+function statusOf(
+  socket: import('node:net').Socket,
+  path: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const options = { createConnection: () => socket, path, signal, headers: { host: `localhost:${port}` } };
+    http
+      .get(options, response => {
+        resolve(response.statusCode ?? 0);
+        response.destroy();
+      })
+      .once('error', reject);
+  });
+}

@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import path from 'node:path';
+import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { DoorClosed, PortRefused } from '#libs/sandbox-door/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { Log } from '../../../platform/log/index.js';
+import type { InstanceAddress } from '../records/instances.store.js';
+import { ServerKeeper } from './keeper.js';
+import { readLine, ServerTickets } from './server-tickets.js';
+
+const MAX_GREETING_MS = 5_000;
+
+/** The way from other processes of the service to the servers of this one: a ticket, then bytes. */
+@Injectable()
+export class ServerLinks implements BeforeApplicationShutdown {
+  private readonly sockets = new Set<Socket>();
+  private opening: Promise<{ server: Server; folder: string; address: InstanceAddress }> | undefined;
+
+  constructor(
+    private readonly config: Config,
+    private readonly tickets: ServerTickets,
+    private readonly log: Log,
+  ) {}
+
+  /** Where it is; it listens from the first call on. */
+  async address(keeper: ServerKeeper): Promise<InstanceAddress> {
+    this.opening ??= this.open(keeper);
+    return (await this.opening).address;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    const opened = await this.opening;
+    if (!opened) return;
+    opened.server.close();
+    for (const socket of this.sockets) socket.destroy();
+    await rm(opened.folder, { recursive: true, force: true });
+  }
+
+  private async open(keeper: ServerKeeper) {
+    // Nobody but the account of the service passes through it.
+    const folder = await mkdtemp(path.join(this.config.scratchDir, 'atelier-link-'));
+    const file = path.join(folder, 'link.sock');
+    const server = createServer(
+      { allowHalfOpen: true, noDelay: true },
+      socket => void this.serve(keeper, socket),
+    );
+    server.listen(file);
+    await once(server, 'listening');
+    return { server, folder, address: { path: file } };
+  }
+
+  private async serve(keeper: ServerKeeper, near: Socket): Promise<void> {
+    this.sockets.add(near);
+    near.once('close', () => this.sockets.delete(near)).on('error', () => near.destroy());
+    const limit = setTimeout(() => near.destroy(), MAX_GREETING_MS);
+    const ticket = this.tickets.read(await readLine(near));
+    clearTimeout(limit);
+    const instance = ticket && keeper.find(ticket.instance);
+    const port = instance?.port;
+    if (!instance?.program || port === undefined) return void near.end('gone\n');
+    try {
+      const far = await instance.program.door.connect(port);
+      if (near.destroyed) return void far.destroy();
+      near.write('open\n');
+      const end = () => {
+        near.destroy();
+        far.destroy();
+      };
+      near.once('close', end);
+      far.once('close', end);
+      near.pipe(far).pipe(near);
+    } catch (error) {
+      if (!(error instanceof PortRefused || error instanceof DoorClosed))
+        this.log.debug({ err: error, server_instance_id: instance.row.id }, 'a server was not reached');
+      near.end(error instanceof PortRefused ? 'refused\n' : 'gone\n');
+    }
+  }
+}

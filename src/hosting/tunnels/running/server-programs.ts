@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import type { OutputChunk, SandboxResult, SandboxUsage } from '#libs/sandbox/index.js';
+import { SandboxDoor, startDoor } from '#libs/sandbox-door/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { WorkspaceFolders } from '../../../workspaces/core/index.js';
+import { ProgramSandboxes } from '../../../workspaces/sandboxes/index.js';
+import { HostNames } from '../../hosts/index.js';
+import { ServerEnv } from '../records/server-env.js';
+import type { ServerRow } from '../records/servers.store.js';
+import { ServerActions } from './server-actions.js';
+
+/** Seen inside: the door, and what else the service has for the program. */
+const FOLDER = '/run/server';
+const PORT = 3000;
+const MAX_PROCESSES = 256;
+const TMP_BYTES = 256 * 1024 * 1024;
+const UNLIMITED = Number.POSITIVE_INFINITY;
+
+/** Between SIGTERM and SIGKILL. */
+const GRACE_MS = 8_000;
+
+/** A program of a server, from before it starts until it has ended. */
+export class RunningProgram {
+  usage: (() => SandboxUsage) | undefined;
+  private readonly kill = new AbortController();
+  private patience: NodeJS.Timeout | undefined;
+
+  constructor(
+    readonly door: SandboxDoor,
+    /** What `PORT` says. */
+    readonly port: number,
+    /** Whether it alone has the ports that the door sees. */
+    readonly hasOwnPorts: boolean,
+    run: (signal: AbortSignal, program: RunningProgram) => Promise<SandboxResult>,
+  ) {
+    this.ended = run(this.kill.signal, this).finally(() => clearTimeout(this.patience));
+    this.ended.catch(() => undefined);
+  }
+
+  readonly ended: Promise<SandboxResult>;
+
+  /** Asks it to end, and ends it after a while. */
+  stop(): void {
+    if (this.patience) return;
+    if (this.door.terminate()) this.patience = setTimeout(() => this.kill.abort(), GRACE_MS);
+    else this.kill.abort();
+  }
+}
+
+/** Starts programs of servers, each in a sandbox of its own that connections lead into. */
+@Injectable()
+export class ServerPrograms {
+  constructor(
+    private readonly config: Config,
+    private readonly sandboxes: ProgramSandboxes,
+    private readonly folders: WorkspaceFolders,
+    private readonly env: ServerEnv,
+    private readonly actions: ServerActions,
+    private readonly hosts: HostNames,
+  ) {}
+
+  async start(
+    server: ServerRow,
+    instanceId: string,
+    onOutput: (chunk: OutputChunk) => void,
+  ): Promise<RunningProgram> {
+    const workspace = {
+      id: server.workspace_id,
+      number: server.workspace_number,
+      organization_id: server.organization_id,
+    };
+    const folder = await mkdtemp(path.join(this.config.scratchDir, 'atelier-server-'));
+    const door = await SandboxDoor.open(folder, this.folders.ownerOf(workspace));
+    const hasOwnPorts = !this.sandboxes.sharesNetwork;
+    const port = server.port ?? (hasOwnPorts ? PORT : await freePort());
+    const run = async (signal: AbortSignal, program: RunningProgram): Promise<SandboxResult> => {
+      try {
+        return await this.sandboxes.run(workspace, {
+          ...{ script: server.command, folder: server.folder, signal, onOutput },
+          caller: { kind: 'server', id: instanceId },
+          actions: await this.actions.of(server),
+          env: { ...this.env.of(server), ...this.given(server, port) },
+          limits: {
+            memoryBytes: Number(server.memory_bytes ?? this.config.serverMemoryBytes),
+            ...{ processes: MAX_PROCESSES, tmpBytes: TMP_BYTES },
+            ...{ wallMs: UNLIMITED, cpuSeconds: UNLIMITED, outputBytes: UNLIMITED },
+          },
+          bind: { from: folder, to: FOLDER },
+          prelude: ({ node, bind, relay }) => startDoor(node, bind, relay),
+          onStarted: gauge => {
+            program.usage = gauge;
+          },
+        });
+      } finally {
+        await door.close();
+        await rm(folder, { recursive: true, force: true });
+      }
+    };
+    return new RunningProgram(door, port, hasOwnPorts, run);
+  }
+
+  private given({ slug }: ServerRow, port: number): Record<string, string> {
+    const url = this.hosts.urlOf('server', slug);
+    return {
+      ...{ PORT: String(port), HOST: '0.0.0.0', ATELIER_URL: this.config.baseUrl },
+      ...(url === null ? {} : { ATELIER_SERVER_URL: url }),
+    };
+  }
+}
+
+/** Of the host, where programs share its network. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address ? address.port : PORT;
+}
