@@ -195,16 +195,29 @@ export class InstancesStore {
     return rows[0]?.count ?? 0;
   }
 
-  /** Whether its server had no request for as long as it waits for one; `byDefault` in seconds, 0: for ever. */
-  async isIdle({ id }: Pick<InstanceRow, 'id'>, byDefault: number): Promise<boolean> {
-    const { rows } = await sql`
-      select i.id from server_instance i join server s on s.id = i.server_id
-      where i.id = ${id} and i.state = 'running' and coalesce(s.sleep_after_seconds, ${byDefault}) > 0
-        and greatest(s.last_request_at, i.ready_at)
-          < now() - make_interval(secs => coalesce(s.sleep_after_seconds, ${byDefault}))`.execute(
+  /**
+   * Seconds until its server has had no request for as long as it waits for one; undefined where it waits for ever. `byDefault` in
+   * seconds, 0: for ever.
+   */
+  async secondsToSleep({ id }: Pick<InstanceRow, 'id'>, byDefault: number): Promise<number | undefined> {
+    const { rows } = await sql<{ seconds: number }>`
+      select (coalesce(s.sleep_after_seconds, ${byDefault})
+        - extract(epoch from now() - greatest(s.last_request_at, i.ready_at)))::float8 as seconds
+      from server_instance i join server s on s.id = i.server_id
+      where i.id = ${id} and i.state = 'running' and coalesce(s.sleep_after_seconds, ${byDefault}) > 0`.execute(
       this.database.tables(),
     );
-    return rows.length > 0;
+    return rows[0]?.seconds;
+  }
+
+  /** Says why one that starts is not ready yet. */
+  async tell({ server_id, generation }: InstanceKey, reason: string): Promise<void> {
+    await sql`
+      update server set reason = ${reason}
+      where id = ${server_id} and generation = ${generation} and state = 'starting'`.execute(
+      this.database.tables(),
+    );
+    this.topics.publish(serverTopic(server_id));
   }
 
   /** What a process takes now. */

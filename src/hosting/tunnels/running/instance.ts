@@ -16,6 +16,7 @@ import type { RunningProgram, ServerPrograms } from './server-programs.js';
 const CHECK_EVERY_MS = 15_000;
 /** Checks in a row that fail before the program is ended. */
 const MAX_FAILURES = 3;
+const LOST_MS = 2_000;
 const RETRY_WRITE_MS = 1_000;
 
 /** What an instance works with. */
@@ -108,7 +109,10 @@ export class Instance {
     try {
       await this.reachable(program, signal);
       const reachedAt = await address;
-      this.port = await readyPort(program, server, signal);
+      this.port = await readyPort(program, server, {
+        signal,
+        tell: reason => this.tools.instances.tell(this.row, reason),
+      });
       const isWanted = await this.tools.database.transaction(unit =>
         this.tools.instances.ready(unit, this.row, { address: reachedAt, port: this.port ?? null }),
       );
@@ -123,8 +127,10 @@ export class Instance {
   }
 
   private reachable({ door }: RunningProgram, signal: AbortSignal): Promise<void> {
+    // It is lost, too, where all of the sandbox ends.
     door.once('lost', () => {
-      if (!signal.aborted) this.end('The helper by which it is reached was ended.');
+      const timer = setTimeout(() => this.end('The helper by which it is reached was ended.'), LOST_MS);
+      signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
     });
     if (door.isOpen) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -135,7 +141,8 @@ export class Instance {
 
   private async watch(program: RunningProgram, signal: AbortSignal): Promise<void> {
     for (;;) {
-      await sleep(CHECK_EVERY_MS, undefined, { signal });
+      const toSleep = await this.msToSleep();
+      await sleep(Math.min(CHECK_EVERY_MS, Math.max(0, toSleep) + 100), undefined, { signal });
       await this.check();
       const usage = program.usage?.();
       if (usage)
@@ -143,7 +150,7 @@ export class Instance {
           memoryBytes: usage.memory_bytes,
           cpuMs: usage.cpu_ms,
         });
-      if (program.door.connections === 0 && (await this.isIdle()))
+      if (program.door.connections === 0 && (await this.msToSleep()) <= 0)
         this.stop({ state: 'sleeping', reason: 'It had no requests for a while; the next one starts it.' });
     }
   }
@@ -162,8 +169,10 @@ export class Instance {
     }
   }
 
-  private isIdle(): Promise<boolean> {
-    return this.tools.instances.isIdle(this.row, this.tools.config.serverSleepSeconds);
+  private async msToSleep(): Promise<number> {
+    const { instances, config } = this.tools;
+    const seconds = await instances.secondsToSleep(this.row, config.serverSleepSeconds);
+    return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000;
   }
 
   private end(fault: string): void {

@@ -14,22 +14,29 @@ type Health = Pick<ServerRow, 'port' | 'health_path'>;
 /** Why a program does not answer, in a sentence. */
 export class NotReady extends Error {}
 
-/** Resolves with the port on which a program answers. Rejects with {@link NotReady} after a minute, or the signal's reason. */
+/** After so many looks it is said what is missing. */
+const PATIENCE = 10;
+
+/** Resolves with the port on which a program answers; tells meanwhile why it does not. Rejects with {@link NotReady} after a minute, or the signal's reason. */
 export async function readyPort(
   program: RunningProgram,
   server: Health,
-  signal: AbortSignal,
+  { signal, tell }: { signal: AbortSignal; tell: (reason: string) => Promise<void> },
 ): Promise<number> {
   const until = performance.now() + START_MS;
+  let told = '';
   for (let look = 0; ; look++) {
     signal.throwIfAborted();
     const port = await portOf(program, server);
     const problem = port === undefined ? 'It listens on no port.' : await checked(program, port, server);
     if (port !== undefined && problem === undefined) return port;
-    if (performance.now() > until)
-      throw new NotReady(
-        `The program was not ready within ${START_MS / 1000} seconds. ${await advice(program, server, problem)}`,
-      );
+    if (look >= PATIENCE) {
+      const missing = `${problem} ${await advice(program, server)}`.trim();
+      if (performance.now() > until)
+        throw new NotReady(`The program was not ready within ${START_MS / 1000} seconds. ${missing}`);
+      if (missing !== told) await tell(missing);
+      told = missing;
+    }
     await sleep(PAUSES_MS[look] ?? 500, undefined, { signal });
   }
 }
@@ -65,14 +72,15 @@ async function portOf(program: RunningProgram, { port }: Health): Promise<number
   return others.length === 1 ? others[0] : undefined;
 }
 
-async function advice(program: RunningProgram, { port }: Health, problem = ''): Promise<string> {
-  if (!program.hasOwnPorts) return problem;
+/** What to do about it, as far as the ports tell. */
+async function advice(program: RunningProgram, { port }: Health): Promise<string> {
+  if (!program.hasOwnPorts) return '';
   const open = (await program.door.ports().catch((): number[] => [])).filter(other => other !== RELAY_PORT);
-  if (open.includes(program.port) || open.length === 0)
-    return `${problem} It must listen on port ${program.port}, which the variable PORT says.`;
+  if (open.includes(program.port)) return '';
+  if (open.length === 0) return `It must listen on port ${program.port}, which the variable PORT says.`;
   const named = open.join(', ');
   return port === null
-    ? `It listens on several ports (${named}), and on none that PORT says (${program.port}): set port to the one that is meant.`
+    ? `It listens on several ports (${named}), and not on the one that PORT says (${program.port}): set port to the one that is meant.`
     : `It listens on port ${named} instead of ${port}: set port to that, or let it listen on $PORT.`;
 }
 
