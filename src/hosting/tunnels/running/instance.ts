@@ -16,6 +16,7 @@ import type { RunningProgram, ServerPrograms } from './server-programs.js';
 const CHECK_EVERY_MS = 15_000;
 /** Checks in a row that fail before the program is ended. */
 const MAX_FAILURES = 3;
+const TAIL_LINES = 20;
 const LOST_MS = 2_000;
 const RETRY_WRITE_MS = 1_000;
 
@@ -185,7 +186,7 @@ export class Instance {
     const failed = 'error' in result;
     const ended = failed ? { exit_code: null, signal: null, ended_by: 'stopped' as const } : result;
     if (failed) this.fault ??= `It could not be started: ${(result.error as Error).message}.`;
-    const tail = this.asked ? '' : await this.tools.logs.lastLines(server.id).catch(() => '');
+    const tail = this.asked ? '' : await this.tools.logs.lastLines(server.id, TAIL_LINES).catch(() => '');
     const exit = exitOf(ended, { memoryBytes, fault: this.fault, tail });
     const ranMs = performance.now() - this.startedAt;
     for (;;) {
