@@ -10,7 +10,9 @@ import { ServerLogs } from './logs/server-logs.js';
 import { InstancesStore } from './records/instances.store.js';
 import { ServerEnv } from './records/server-env.js';
 import { ServersStore } from './records/servers.store.js';
+import { InstanceTools } from './running/instance.js';
 import { ServerKeeper } from './running/keeper.js';
+import { RunningServers } from './running/running-servers.js';
 import { ServerActions } from './running/server-actions.js';
 import { ServerConnections } from './running/server-connections.js';
 import { ServerLinks } from './running/server-links.js';
@@ -44,6 +46,8 @@ import { TunnelsController } from './tunnels.controller.js';
     ServerLogStore,
     ServerActions,
     ServerConnections,
+    InstanceTools,
+    RunningServers,
     ServerKeeper,
     ServerLinks,
     ServerPrograms,

@@ -73,6 +73,11 @@ export class InstancesStore {
     return claimed;
   }
 
+  /** Calls `wake` each time the server changes; returns what ends that. */
+  watch(serverId: string, wake: () => void): () => void {
+    return this.topics.subscribe(serverTopic(serverId), wake);
+  }
+
   /** Seconds until the next server that crashed is to be tried again; undefined where none is. */
   async secondsToRetry(): Promise<number | undefined> {
     const { rows } = await sql<{ seconds: number | null }>`
@@ -123,12 +128,12 @@ export class InstancesStore {
   }
 
   /** It answers from now on. False where it is to end by now. */
-  async ready(
-    unit: UnitOfWork,
+  ready(
     { id, server_id, generation }: InstanceKey,
     { address, port }: { address: InstanceAddress | null; port: number | null },
   ): Promise<boolean> {
-    const { rows } = await sql`
+    return this.database.transaction(async unit => {
+      const { rows } = await sql`
       with ready as (
         update server set state = 'running', reason = null, state_changed_at = now()
         where id = ${server_id} and generation = ${generation} and ${reachedFrom('running')} returning id
@@ -136,10 +141,11 @@ export class InstancesStore {
       update server_instance set state = 'running', ready_at = now(), port = ${port},
         address = ${JSON.stringify(address)}::jsonb
       from ready where server_instance.id = ${id} and state = 'starting' returning server_instance.id`.execute(
-      unit.tables(),
-    );
-    await this.changed(unit, server_id);
-    return rows.length > 0;
+        unit.tables(),
+      );
+      await this.changed(unit, server_id);
+      return rows.length > 0;
+    });
   }
 
   /** It takes no new requests. */
@@ -154,27 +160,32 @@ export class InstancesStore {
   /**
    * It has ended. `after` counts unless the server was stopped, started anew or changed meanwhile. Returns whether it counted.
    */
-  async end(
-    unit: UnitOfWork,
+  end(
     { id, server_id, generation }: InstanceKey,
     exit: ServerExit | null,
     after?: AfterEnd,
   ): Promise<boolean> {
     const written = exit && JSON.stringify(exit);
-    await sql`
-      update server_instance set state = 'ended', ended_at = now(), exit = ${written}::jsonb, ${this.leased.released}
-      where id = ${id} and state <> 'ended'`.execute(unit.tables());
-    await sql`
-      update server set last_exit = ${written}::jsonb where id = ${server_id} and ${written}::jsonb is not null`.execute(
-      unit.tables(),
-    );
-    const isCounted = after !== undefined && (await this.move(unit, { id: server_id, generation }, after));
-    await this.changed(unit, server_id);
-    return isCounted;
+    return this.database.transaction(async unit => {
+      await sql`
+        update server_instance set state = 'ended', ended_at = now(), exit = ${written}::jsonb, ${this.leased.released}
+        where id = ${id} and state <> 'ended'`.execute(unit.tables());
+      await sql`
+        update server set last_exit = ${written}::jsonb where id = ${server_id} and ${written}::jsonb is not null`.execute(
+        unit.tables(),
+      );
+      const isCounted = after !== undefined && (await this.move(unit, { id: server_id, generation }, after));
+      await this.changed(unit, server_id);
+      return isCounted;
+    });
   }
 
   /** Ends those whose process was lost; their servers are to be started elsewhere. Returns the ids of these. */
-  async endLost(unit: UnitOfWork): Promise<string[]> {
+  endLost(): Promise<string[]> {
+    return this.database.transaction(unit => this.endLostIn(unit));
+  }
+
+  private async endLostIn(unit: UnitOfWork): Promise<string[]> {
     const { rows } = await sql<{ server_id: string }>`
       update server_instance set state = 'ended', ended_at = now(), ${this.leased.released}
       where state <> 'ended' and ${this.leased.isOrphaned} returning server_id`.execute(unit.tables());
@@ -187,11 +198,11 @@ export class InstancesStore {
   }
 
   /** How often it ended by itself, in this generation. */
-  async crashesSince(unit: UnitOfWork, serverId: string, seconds: number): Promise<number> {
+  async crashesSince(serverId: string, seconds: number): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from server_instance i join server s on s.id = i.server_id
       where i.server_id = ${serverId} and i.generation = s.generation and i.exit is not null
-        and i.ended_at > now() - make_interval(secs => ${seconds})`.execute(unit.tables());
+        and i.ended_at > now() - make_interval(secs => ${seconds})`.execute(this.database.tables());
     return rows[0]?.count ?? 0;
   }
 

@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
 import type { SandboxResult } from '#libs/sandbox/index.js';
-import type { Config } from '../../../platform/config/index.js';
-import type { Database } from '../../../platform/database/index.js';
-import type { Log } from '../../../platform/log/index.js';
-import type { Topics } from '../../../platform/topics/index.js';
-import type { ServerLogs } from '../logs/server-logs.js';
-import type { AfterEnd, InstanceAddress, InstanceRow, InstancesStore } from '../records/instances.store.js';
+import { Config } from '../../../platform/config/index.js';
+import { Log } from '../../../platform/log/index.js';
+import { ServerLogs } from '../logs/server-logs.js';
+import { type AfterEnd, type InstanceRow, InstancesStore } from '../records/instances.store.js';
 import { isUp } from '../records/server-states.js';
-import { type ServerRow, type ServersStore, serverTopic } from '../records/servers.store.js';
+import { type ServerRow, ServersStore } from '../records/servers.store.js';
 import { afterEnd, CRASH_LOOP, exitOf } from './after-end.js';
 import { checked, NotReady, readyPort } from './readiness.js';
-import type { ServerActions } from './server-actions.js';
-import type { RunningProgram, ServerPrograms } from './server-programs.js';
+import { ServerLinks } from './server-links.js';
+import { type RunningProgram, ServerPrograms } from './server-programs.js';
 
 const CHECK_EVERY_MS = 15_000;
 /** Checks in a row that fail before the program is ended. */
@@ -21,16 +20,17 @@ const LOST_MS = 2_000;
 const RETRY_WRITE_MS = 1_000;
 
 /** What an instance works with. */
-export interface InstanceTools {
-  readonly config: Config;
-  readonly database: Database;
-  readonly topics: Topics;
-  readonly log: Log;
-  readonly servers: ServersStore;
-  readonly instances: InstancesStore;
-  readonly programs: ServerPrograms;
-  readonly logs: ServerLogs;
-  readonly actions: ServerActions;
+@Injectable()
+export class InstanceTools {
+  constructor(
+    readonly config: Config,
+    readonly log: Log,
+    readonly servers: ServersStore,
+    readonly instances: InstancesStore,
+    readonly programs: ServerPrograms,
+    readonly logs: ServerLogs,
+    readonly links: ServerLinks,
+  ) {}
 }
 
 /** One process of a server, from its claim to its end: starts it, looks after it, and says what becomes of the server. */
@@ -51,12 +51,12 @@ export class Instance {
   ) {}
 
   /** Resolves when it has ended, and the rows say so. */
-  async run(address: Promise<InstanceAddress>): Promise<void> {
-    const { servers, topics } = this.tools;
+  async run(): Promise<void> {
+    const { servers, instances } = this.tools;
     const server = await servers.find(this.row.server_id);
     if (!server) return;
     const writer = this.tools.logs.writer(server.id, this.row.id);
-    const unsubscribe = topics.subscribe(serverTopic(server.id), () => void this.look());
+    const unsubscribe = instances.watch(server.id, () => void this.look());
     let result: SandboxResult | { error: unknown };
     try {
       this.program = await this.tools.programs.start(server, this.row.id, ({ stream, text }) =>
@@ -64,7 +64,8 @@ export class Instance {
       );
       // It may have been stopped since the claim.
       await this.look();
-      void this.attend(this.program, server, address);
+      if (this.asked) this.program.stop();
+      void this.attend(this.program, server);
       result = await this.program.ended;
     } catch (error) {
       result = { error };
@@ -101,22 +102,16 @@ export class Instance {
     }
   }
 
-  private async attend(
-    program: RunningProgram,
-    server: ServerRow,
-    address: Promise<InstanceAddress>,
-  ): Promise<void> {
+  private async attend(program: RunningProgram, server: ServerRow): Promise<void> {
     const { signal } = this.over;
     try {
       await this.reachable(program, signal);
-      const reachedAt = await address;
+      const address = await this.tools.links.address();
       this.port = await readyPort(program, server, {
         signal,
         tell: reason => this.tools.instances.tell(this.row, reason),
       });
-      const isWanted = await this.tools.database.transaction(unit =>
-        this.tools.instances.ready(unit, this.row, { address: reachedAt, port: this.port ?? null }),
-      );
+      const isWanted = await this.tools.instances.ready(this.row, { address, port: this.port });
       if (!isWanted) return this.stop('unwanted');
       await this.watch(program, signal);
     } catch (error) {
@@ -208,14 +203,12 @@ export class Instance {
     exit: ReturnType<typeof exitOf> | null,
     ranMs: number,
   ): Promise<void> {
-    const { database, instances, actions } = this.tools;
-    await actions.end(server.id);
-    await database.transaction(async unit => {
-      if (!exit)
-        return instances.end(unit, this.row, null, this.asked === 'unwanted' ? undefined : this.asked);
-      const crashes = 1 + (await instances.crashesSince(unit, server.id, CRASH_LOOP.seconds));
-      const after = afterEnd({ server, exit, ranMs, crashes, random: Math.random() });
-      return instances.end(unit, this.row, exit, after);
-    });
+    const { instances } = this.tools;
+    if (!exit) {
+      await instances.end(this.row, null, this.asked === 'unwanted' ? undefined : this.asked);
+      return;
+    }
+    const crashes = 1 + (await instances.crashesSince(server.id, CRASH_LOOP.seconds));
+    await instances.end(this.row, exit, afterEnd({ server, exit, ranMs, crashes, random: Math.random() }));
   }
 }

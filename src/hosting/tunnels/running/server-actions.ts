@@ -38,7 +38,8 @@ export class ServerActions {
   }
 
   /** Its program has ended. */
-  async end(id: string): Promise<void> {
+  async end({ id, actions }: ServerRow): Promise<void> {
+    if (actions.length === 0) return;
     await this.database.transaction(unit => this.tokens.revokeFor(unit, { kind: 'server', id }));
   }
 }

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { Leases } from '../../../platform/leases/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { type InstanceRow, InstancesStore } from '../records/instances.store.js';
-import { ServerKeeper } from './keeper.js';
+import { RunningServers } from './running-servers.js';
 import { readLine, ServerTickets } from './server-tickets.js';
 
 type Reached = Pick<InstanceRow, 'id' | 'holder' | 'address'>;
@@ -20,7 +20,7 @@ export class Unreachable extends Error {
 @Injectable()
 export class ServerConnections {
   constructor(
-    private readonly keeper: ServerKeeper,
+    private readonly running: RunningServers,
     private readonly leases: Leases,
     private readonly tickets: ServerTickets,
     private readonly instances: InstancesStore,
@@ -40,7 +40,7 @@ export class ServerConnections {
 
   /** To be called for one that could not be reached: it is looked at at once, where this process runs it. */
   suspect({ id }: Reached): void {
-    this.keeper
+    this.running
       .find(id)
       ?.check()
       .catch((error: unknown) =>
@@ -49,7 +49,7 @@ export class ServerConnections {
   }
 
   private async inside({ id }: Reached, signal: AbortSignal): Promise<Duplex> {
-    const instance = this.keeper.find(id);
+    const instance = this.running.find(id);
     if (!instance?.program || instance.port === undefined) throw new Unreachable();
     return instance.program.door.connect(instance.port, signal);
   }

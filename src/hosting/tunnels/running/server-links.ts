@@ -7,7 +7,7 @@ import { DoorClosed, PortRefused } from '#libs/sandbox-door/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Log } from '../../../platform/log/index.js';
 import type { InstanceAddress } from '../records/instances.store.js';
-import { ServerKeeper } from './keeper.js';
+import { RunningServers } from './running-servers.js';
 import { readLine, ServerTickets } from './server-tickets.js';
 
 const MAX_GREETING_MS = 5_000;
@@ -20,13 +20,14 @@ export class ServerLinks implements BeforeApplicationShutdown {
 
   constructor(
     private readonly config: Config,
+    private readonly running: RunningServers,
     private readonly tickets: ServerTickets,
     private readonly log: Log,
   ) {}
 
   /** Where it is; it listens from the first call on. */
-  async address(keeper: ServerKeeper): Promise<InstanceAddress> {
-    this.opening ??= this.open(keeper);
+  async address(): Promise<InstanceAddress> {
+    this.opening ??= this.open();
     return (await this.opening).address;
   }
 
@@ -38,26 +39,23 @@ export class ServerLinks implements BeforeApplicationShutdown {
     await rm(opened.folder, { recursive: true, force: true });
   }
 
-  private async open(keeper: ServerKeeper) {
+  private async open() {
     // Nobody but the account of the service passes through it.
     const folder = await mkdtemp(path.join(this.config.scratchDir, 'atelier-link-'));
     const file = path.join(folder, 'link.sock');
-    const server = createServer(
-      { allowHalfOpen: true, noDelay: true },
-      socket => void this.serve(keeper, socket),
-    );
+    const server = createServer({ allowHalfOpen: true, noDelay: true }, socket => void this.serve(socket));
     server.listen(file);
     await once(server, 'listening');
     return { server, folder, address: { path: file } };
   }
 
-  private async serve(keeper: ServerKeeper, near: Socket): Promise<void> {
+  private async serve(near: Socket): Promise<void> {
     this.sockets.add(near);
     near.once('close', () => this.sockets.delete(near)).on('error', () => near.destroy());
     const limit = setTimeout(() => near.destroy(), MAX_GREETING_MS);
     const ticket = this.tickets.read(await readLine(near));
     clearTimeout(limit);
-    const instance = ticket && keeper.find(ticket.instance);
+    const instance = ticket && this.running.find(ticket.instance);
     const port = instance?.port;
     if (!instance?.program || port === undefined) return void near.end('gone\n');
     try {

@@ -98,6 +98,7 @@ export class ServerPrograms {
       } finally {
         await door.close();
         await rm(folder, { recursive: true, force: true });
+        await this.actions.end(server);
       }
     };
     return new RunningProgram(door, port, hasOwnPorts, run);
