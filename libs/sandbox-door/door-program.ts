@@ -1,3 +1,6 @@
+/** Without a sign of life of the host for so long, the program ends all of the sandbox. */
+const SILENCE_MS = 8_000;
+
 /** Connections that the program keeps ready for the host to take. */
 const SPARES = 8;
 
@@ -6,7 +9,7 @@ const SPARES = 8;
  * inside to outside only:
  *
  * - once for control: it writes `c`. The host writes lines: `need 5` asks for more spare connections, `end` to send SIGTERM to all
- *   other programs, `ports` for the ports of TCP that listen in the sandbox, which it answers by a line with their numbers.
+ *   other programs, `alive` (then it ends them all where no other follows within eight seconds), `ports` for the ports of TCP that listen in the sandbox, which it answers by a line with their numbers.
  * - for each spare connection: it writes `s` and waits. The host writes a port and a line feed; the program connects to it on
  *   127.0.0.1 or ::1, answers `+` or `-`, and copies bytes in both directions.
  *
@@ -19,6 +22,17 @@ const net = require('node:net');
 const path = require('node:path').join(__dirname, 'door.sock');
 const relay = process.argv[2];
 if (relay) require(relay);
+
+// To every process of the sandbox but itself and the first.
+function signalAll(name) {
+  try { process.kill(-1, name); } catch {}
+}
+
+let deadline;
+function stayAlive() {
+  clearTimeout(deadline);
+  deadline = setTimeout(() => { signalAll('SIGKILL'); process.exit(); }, ${SILENCE_MS});
+}
 
 const LISTEN = '0A';
 function ports() {
@@ -80,8 +94,8 @@ control.on('error', () => {}).on('close', () => process.exit());
 require('node:readline').createInterface({ input: control }).on('line', line => {
   const [word, count] = line.split(' ');
   if (word === 'need') for (let n = 0; n < Number(count); n++) spare();
-  // To every process of the sandbox but itself and the first.
-  if (word === 'end') try { process.kill(-1, 'SIGTERM'); } catch {}
+  if (word === 'end') signalAll('SIGTERM');
+  if (word === 'alive') stayAlive();
   if (word === 'ports') control.write(ports().join(' ') + '\\n');
 }).on('error', () => {});
 `;

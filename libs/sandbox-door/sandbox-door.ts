@@ -105,6 +105,14 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
     return this.active.size;
   }
 
+  /**
+   * A sign of life. From the first on, the sandbox ends by itself eight seconds after the last one: also where this process
+   * stands still and cannot end it.
+   */
+  beat(): void {
+    this.control?.write('alive\n');
+  }
+
   /** Sends SIGTERM to all programs of the sandbox; false where they cannot be reached. */
   terminate(): boolean {
     return this.control?.write('end\n') !== undefined;

@@ -20,6 +20,7 @@ import { buildSite, removeSite } from './site-jobs.js';
 
 /** A build whose process was lost is begun once more. */
 const MAX_LOSSES = 1;
+const HANDOVER_MS = 500;
 const RETRY_MS = 2000;
 const UNEXPECTED = 'The build failed because of a fault on our side; try again.';
 
@@ -53,6 +54,8 @@ export class SiteBuilds implements BeforeApplicationShutdown {
     { version_id: id, site_id }: { version_id: string; site_id: string },
     { signal }: Attempt,
   ): Promise<Date | undefined> {
+    // Given up a moment ago, it may come back before the queue of this process is closed: it is for another one.
+    if (this.closing.signal.aborted) return new Date(Date.now() + HANDOVER_MS);
     const site = await this.sites.find(site_id);
     if (!site) return undefined;
     // A job may come twice: the queue gives it again to whoever took over a lost build.

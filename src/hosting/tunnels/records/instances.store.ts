@@ -136,7 +136,8 @@ export class InstancesStore {
       const { rows } = await sql`
       with ready as (
         update server set state = 'running', reason = null, state_changed_at = now()
-        where id = ${server_id} and generation = ${generation} and ${reachedFrom('running')} returning id
+        where id = ${server_id} and generation = ${generation} and ${reachedFrom('running')}
+            and exists (select from server_instance where id = ${id} and state = 'starting') returning id
       )
       update server_instance set state = 'running', ready_at = now(), port = ${port},
         address = ${JSON.stringify(address)}::jsonb
@@ -167,9 +168,11 @@ export class InstancesStore {
   ): Promise<boolean> {
     const written = exit && JSON.stringify(exit);
     return this.database.transaction(async unit => {
-      await sql`
+      const { rows } = await sql`
         update server_instance set state = 'ended', ended_at = now(), exit = ${written}::jsonb, ${this.leased.released}
-        where id = ${id} and state <> 'ended'`.execute(unit.tables());
+        where id = ${id} and state <> 'ended' returning id`.execute(unit.tables());
+      // It was taken for lost, and its server is another one's by now.
+      if (rows.length === 0) return false;
       await sql`
         update server set last_exit = ${written}::jsonb where id = ${server_id} and ${written}::jsonb is not null`.execute(
         unit.tables(),

@@ -163,6 +163,14 @@ describe('a door', () => {
     await expect(door.ports()).rejects.toThrow(DoorClosed);
   });
 
+  it('asks all programs to end, and ends them where the host falls silent', async () => {
+    const output = await start("trap 'echo asked' TERM; echo up; while true; do sleep 0.05; done");
+    expect(door.terminate()).toBe(true);
+    while (!output.join('').includes('asked')) await new Promise(resolve => setTimeout(resolve, 5));
+    door.beat();
+    expect(await running).toMatchObject({ signal: 'SIGKILL' });
+  });
+
   it('waits no longer than its caller', async () => {
     await start(`${signal('STOP')}; echo up; sleep 100`);
     await expect(door.connect(3000, AbortSignal.timeout(200))).rejects.toThrow('timeout');

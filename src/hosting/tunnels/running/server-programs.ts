@@ -6,6 +6,7 @@ import { Injectable } from '@nestjs/common';
 import type { OutputChunk, SandboxResult, SandboxUsage } from '#libs/sandbox/index.js';
 import { SandboxDoor, startDoor } from '#libs/sandbox-door/index.js';
 import { Config } from '../../../platform/config/index.js';
+import { Leases } from '../../../platform/leases/index.js';
 import { WorkspaceFolders } from '../../../workspaces/core/index.js';
 import { ProgramSandboxes } from '../../../workspaces/sandboxes/index.js';
 import { HostNames } from '../../hosts/index.js';
@@ -19,6 +20,8 @@ const PORT = 3000;
 const MAX_PROCESSES = 256;
 const TMP_BYTES = 256 * 1024 * 1024;
 const UNLIMITED = Number.POSITIVE_INFINITY;
+
+const BEAT_MS = 2_000;
 
 /** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 8_000;
@@ -61,6 +64,7 @@ export class ServerPrograms {
     private readonly env: ServerEnv,
     private readonly actions: ServerActions,
     private readonly hosts: HostNames,
+    private readonly leases: Leases,
   ) {}
 
   async start(
@@ -77,6 +81,10 @@ export class ServerPrograms {
     const door = await SandboxDoor.open(folder, this.folders.ownerOf(workspace));
     const hasOwnPorts = !this.sandboxes.sharesNetwork;
     const port = server.port ?? (hasOwnPorts ? PORT : await freePort());
+    // Where this process stands still, its servers end before others take them over.
+    const beat = () => this.leases.isFresh && door.beat();
+    const heart = setInterval(beat, BEAT_MS).unref();
+    door.once('open', beat);
     const run = async (signal: AbortSignal, program: RunningProgram): Promise<SandboxResult> => {
       try {
         return await this.sandboxes.run(workspace, {
@@ -96,6 +104,7 @@ export class ServerPrograms {
           },
         });
       } finally {
+        clearInterval(heart);
         await door.close();
         await rm(folder, { recursive: true, force: true });
         await this.actions.end(server);

@@ -1,0 +1,116 @@
+/** Servers whose worker is killed, told to end, cut off or stopped: they run elsewhere soon, and never twice at once. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Json } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
+import { Workers } from './workers.js';
+
+/** A program that runs holds a lock that dies with it, and counts in a file how often it began, and how often it was not alone. */
+const PROGRAM = `const fs = require('node:fs');
+const { spawnSync } = require('node:child_process');
+const lock = fs.openSync('lock', 'w');
+const alone = spawnSync('flock', ['-n', '3'], { stdio: ['ignore', 'ignore', 'inherit', lock] }).status === 0;
+fs.appendFileSync('begun.txt', alone ? 'alone\\n' : 'TWICE\\n');
+require('node:http').createServer((request, response) => response.end('here')).listen(process.env.PORT);`;
+
+let service: TestService;
+let workers: Workers;
+let ada: Person;
+let workspace: string;
+let server: Json;
+let serial = 0;
+
+beforeAll(async () => {
+  service = await TestService.start({ ROLE: 'api' });
+  workers = new Workers({ service, environment: {} });
+  ada = await service.person('Ada');
+});
+afterEach(() => workers.stop());
+afterAll(() => service?.stop());
+
+const now = async (): Promise<Json> => (await ada.client.get(`/api/tunnels/${server.id}`)).body;
+
+async function until(isSo: (view: Json) => boolean): Promise<Json> {
+  for (;;) {
+    const view = await now();
+    if (isSo(view)) return view;
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
+
+const begun = () =>
+  readFileSync(path.join(service.dataDir, 'workspaces', workspace, 'begun.txt'), 'utf8')
+    .trim()
+    .split('\n');
+
+/** A server that is to run; it runs once there is a worker. */
+async function make(): Promise<void> {
+  workspace = await service.workspace(ada);
+  const file = { path: 'server.cjs', content: PROGRAM };
+  expect((await ada.client.put(`/api/workspaces/${workspace}/files/content`, file)).status).toBe(200);
+  const slug = `lasting-${++serial}`;
+  const made = await ada.client.post('/api/tunnels', {
+    ...{ workspace_id: workspace, name: slug, slug, command: 'exec node server.cjs', start: true },
+  });
+  expect([made.status, made.body.detail]).toEqual([200, undefined]);
+  server = made.body;
+}
+
+const holder = async (): Promise<string> => {
+  const [row] = await service.database.query<{ holder: string }>(
+    `select holder from server_instance where server_id = $1 and state = 'running'`,
+    [server.id],
+  );
+  return row?.holder ?? '';
+};
+
+describe('a server', () => {
+  it('runs elsewhere when its worker is killed', async () => {
+    await make();
+    const first = await workers.start();
+    await until(({ state }) => state === 'running');
+    const before = await holder();
+    await workers.start();
+    await first.kill();
+    while ([before, ''].includes(await holder())) await new Promise(resolve => setTimeout(resolve, 50));
+    expect(await until(({ state }) => state === 'running')).toMatchObject({ restarts: 0 });
+    expect(begun()).toEqual(['alone', 'alone']);
+  });
+
+  it('runs elsewhere at once when its worker is told to end', async () => {
+    await make();
+    const first = await workers.start();
+    await until(({ state }) => state === 'running');
+    const before = await holder();
+    await workers.start();
+    expect(await first.stop()).toBe(0);
+    expect(first.errors).toEqual([]);
+    while ([before, ''].includes(await holder())) await new Promise(resolve => setTimeout(resolve, 50));
+    expect(begun()).toEqual(['alone', 'alone']);
+  });
+
+  it('runs again when the service starts', async () => {
+    await make();
+    await workers.start();
+    await until(({ state }) => state === 'running');
+    await workers.kill();
+    await workers.start();
+    await until(({ state, instance }) => state === 'running' && instance !== null);
+    while (begun().length < 2) await new Promise(resolve => setTimeout(resolve, 50));
+    expect(begun()).toEqual(['alone', 'alone']);
+  });
+
+  it('is not run twice while its worker stands still, and wakes', async () => {
+    await make();
+    const first = await workers.start();
+    await until(({ state }) => state === 'running');
+    const before = await holder();
+    await workers.start();
+    first.pause();
+    // The program itself goes on meanwhile; it must be dead before another one begins.
+    while ([before, ''].includes(await holder())) await new Promise(resolve => setTimeout(resolve, 50));
+    first.resume();
+    expect(begun()).toEqual(['alone', 'alone']);
+  });
+});
