@@ -64,7 +64,7 @@ async function ask({ id }: Json, path = '/'): Promise<string> {
   const instance = await instances.current(id);
   if (!instance) throw new Error('It does not run');
   const socket = await connections.connect(instance, AbortSignal.timeout(10_000));
-  socket.end(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
   return (await text(socket)).split('\r\n\r\n')[1] ?? '';
 }
 
@@ -137,6 +137,48 @@ describe('a server', () => {
       [server.id],
     );
     expect(tokens).toEqual([{ revoked_at: expect.anything() }]);
+  });
+});
+
+describe('a server that bears two programs at once', () => {
+  const program = (greeting: string) => `require('node:http')
+    .createServer((request, response) => request.url === '/slow' ? setTimeout(() => response.end('slow'), 1000) : response.end('${greeting}'))
+    .listen(process.env.PORT);`;
+
+  it('answers all the time while it is restarted, and ends what it began', async () => {
+    await write('overlap.cjs', program('first'));
+    const server = await start({ command: 'node overlap.cjs', overlap: true });
+    await write('overlap.cjs', program('second'));
+    const slow = ask(server, '/slow');
+    let isOver = false;
+    const answers = new Set<string>();
+    const asking = (async () => {
+      while (!isOver) answers.add(await ask(server));
+    })();
+    expect(await move(server, 'restart')).toMatchObject({ state: 'running' });
+    isOver = true;
+    await asking;
+    expect([...answers].join()).toMatch(/first.*second|first/s);
+    expect(await ask(server)).toContain('second');
+    expect(await slow).toContain('slow');
+    await move(server, 'stop');
+  });
+
+  it('keeps the one that runs where the new one fails', async () => {
+    await write('overlap.cjs', program('good'));
+    const server = await start({ command: 'node overlap.cjs', overlap: true });
+    await write('overlap.cjs', 'process.exit(4)');
+    await move(server, 'restart', 0);
+    const view = await until(server, ({ reason }) => reason !== null);
+    expect(view).toMatchObject({ state: 'running' });
+    expect(view.reason).toContain(
+      'The one before goes on, as the new one failed. The program ended with exit code 4.',
+    );
+    expect(await ask(server)).toContain('good');
+    await write('overlap.cjs', program('better'));
+    expect(await move(server, 'restart')).toMatchObject({ state: 'running', reason: null });
+    expect(await ask(server)).toContain('better');
+    await move(server, 'stop');
   });
 });
 

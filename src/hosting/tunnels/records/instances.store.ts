@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { Leases } from '../../../platform/leases/index.js';
 import { Topics } from '../../../platform/topics/index.js';
@@ -25,6 +25,10 @@ declare global {
 }
 
 export type InstanceRow = Row<'server_instance'>;
+/** Instances of the server `s` that have not ended. */
+const live = (which: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`select from server_instance i where i.server_id = s.id and i.state <> 'ended' and ${which}`;
+
 type InstanceKey = Pick<InstanceRow, 'id' | 'server_id' | 'generation'>;
 
 /** What becomes of a server whose process has ended. */
@@ -51,21 +55,21 @@ export class InstancesStore {
 
   /**
    * Takes over a server that is to be started, or tried again, and that no process runs: the instance that this process is to
-   * run. Undefined where there is none.
+   * run. One whose program bears two at once gets a successor of the one that runs. Undefined where there is none.
    */
   async claim(): Promise<InstanceRow | undefined> {
     const { rows } = await sql<InstanceRow>`
       with candidate as (
-        select s.id from server s
-        where (s.state = 'starting' or (s.state = 'crashed' and s.next_attempt_at <= now())) and not exists (
-          select from server_instance i where i.server_id = s.id and i.state <> 'ended')
+        select s.id, exists (${live(sql`true`)}) as has_predecessor from server s
+        where (s.state = 'starting' or (s.state = 'crashed' and s.next_attempt_at <= now()))
+          and not exists (${live(sql`not (s.overlap and i.state = 'running' and i.generation <> s.generation)`)})
         order by s.state_changed_at limit 1 for no key update skip locked
       ), begun as (
         update server set state = 'starting', next_attempt_at = null, state_changed_at = now() from candidate
-        where server.id = candidate.id returning server.id, server.generation
+        where server.id = candidate.id returning server.id, server.generation, candidate.has_predecessor
       )
-      insert into server_instance (id, server_id, generation, state, holder, started_at)
-      select ${newId()}, id, generation, 'starting', ${this.processId}, now() from begun
+      insert into server_instance (id, server_id, generation, state, holder, is_successor, started_at)
+      select ${newId()}, id, generation, 'starting', ${this.processId}, has_predecessor, now() from begun
       on conflict do nothing
       returning *`.execute(this.database.tables());
     const [claimed] = rows;
@@ -127,35 +131,29 @@ export class InstancesStore {
     return new Map(rows.map(row => [row.server_id, row]));
   }
 
-  /** It answers from now on. False where it is to end by now. */
+  /** It answers from now on, and one that it succeeds takes no new requests. False where it is to end by now. */
   ready(
     { id, server_id, generation }: InstanceKey,
     { address, port }: { address: InstanceAddress | null; port: number | null },
   ): Promise<boolean> {
     return this.database.transaction(async unit => {
-      const { rows } = await sql`
-      with ready as (
+      const { rows: served } = await sql`
         update server set state = 'running', reason = null, state_changed_at = now()
         where id = ${server_id} and generation = ${generation} and ${reachedFrom('running')}
-            and exists (select from server_instance where id = ${id} and state = 'starting') returning id
-      )
-      update server_instance set state = 'running', ready_at = now(), port = ${port},
-        address = ${JSON.stringify(address)}::jsonb
-      from ready where server_instance.id = ${id} and state = 'starting' returning server_instance.id`.execute(
+          and exists (select from server_instance where id = ${id} and state = 'starting') returning id`.execute(
         unit.tables(),
       );
+      if (served.length === 0) return false;
+      await sql`
+        update server_instance set state = 'draining'
+        where server_id = ${server_id} and id <> ${id} and state = 'running'`.execute(unit.tables());
+      await sql`
+        update server_instance set state = 'running', ready_at = now(), port = ${port}, is_successor = false,
+          address = ${JSON.stringify(address)}::jsonb
+        where id = ${id}`.execute(unit.tables());
       await this.changed(unit, server_id);
-      return rows.length > 0;
+      return true;
     });
-  }
-
-  /** It takes no new requests. */
-  async drain(unit: UnitOfWork, { id, server_id }: InstanceKey): Promise<void> {
-    await sql`
-      update server_instance set state = 'draining' where id = ${id} and state in ('starting', 'running')`.execute(
-      unit.tables(),
-    );
-    await this.changed(unit, server_id);
   }
 
   /**
@@ -177,7 +175,11 @@ export class InstancesStore {
         update server set last_exit = ${written}::jsonb where id = ${server_id} and ${written}::jsonb is not null`.execute(
         unit.tables(),
       );
-      const isCounted = after !== undefined && (await this.move(unit, { id: server_id, generation }, after));
+      const key = { id: server_id, generation };
+      const isCounted =
+        after !== undefined &&
+        !(await this.leaveToPredecessor(unit, key, after)) &&
+        (await this.move(unit, key, after));
       await this.changed(unit, server_id);
       return isCounted;
     });
@@ -248,6 +250,21 @@ export class InstancesStore {
         select id from (
           select id, row_number() over (partition by server_id order by started_at desc) as place from server_instance
         ) numbered where place > ${kept})`.execute(this.database.tables());
+  }
+
+  /** One that was to take the place of another has failed: that one goes on. */
+  private async leaveToPredecessor(
+    unit: UnitOfWork,
+    { id, generation }: { id: string; generation: number },
+    { reason }: AfterEnd,
+  ): Promise<boolean> {
+    const { rows } = await sql`
+      update server set state = 'running', generation = i.generation, state_changed_at = now(),
+        reason = ${`The one before goes on, as the new one failed. ${reason ?? ''}`}
+      from server_instance i
+      where server.id = ${id} and server.generation = ${generation} and server.state = 'starting'
+        and i.server_id = server.id and i.state = 'running' returning server.id`.execute(unit.tables());
+    return rows.length > 0;
   }
 
   private async move(

@@ -16,6 +16,8 @@ const CHECK_EVERY_MS = 15_000;
 /** Checks in a row that fail before the program is ended. */
 const MAX_FAILURES = 3;
 const TAIL_LINES = 20;
+/** How long connections may go on when another instance has taken over. */
+const DRAIN_MS = 30_000;
 const LOST_MS = 2_000;
 const RETRY_WRITE_MS = 1_000;
 
@@ -43,6 +45,8 @@ export class Instance {
   /** Why it ends, where that is not its own doing. */
   private fault: string | undefined;
   private asked: AfterEnd | 'unwanted' | undefined;
+  private isReady = false;
+  private draining: Promise<void> | undefined;
   private checking: Promise<void> | undefined;
 
   constructor(
@@ -95,11 +99,25 @@ export class Instance {
     const { servers, log } = this.tools;
     try {
       const server = await servers.find(this.row.server_id);
-      if (!server || server.generation !== this.row.generation || !isUp(server.state)) this.stop('unwanted');
+      if (!server || !isUp(server.state)) this.stop('unwanted');
+      else if (server.generation !== this.row.generation) this.giveWay(server);
     } catch (error) {
       // The next publication, as after a lost connection, looks again.
       log.warn({ err: error, server_id: this.row.server_id }, 'a server could not be looked at');
     }
+  }
+
+  /** To another instance: at once, or once that one is ready and the connections of this one have ended. */
+  private giveWay({ overlap, state }: ServerRow): void {
+    if (!overlap || !this.isReady) this.stop('unwanted');
+    else if (state === 'running') this.draining ??= this.drain().then(() => this.stop('unwanted'));
+  }
+
+  private async drain(): Promise<void> {
+    const until = performance.now() + DRAIN_MS;
+    const { signal } = this.over;
+    while (performance.now() < until && (this.program?.door.connections ?? 0) > 0)
+      await sleep(200, undefined, { signal }).catch(() => undefined);
   }
 
   private async attend(program: RunningProgram, server: ServerRow): Promise<void> {
@@ -113,6 +131,9 @@ export class Instance {
       });
       const isWanted = await this.tools.instances.ready(this.row, { address, port: this.port });
       if (!isWanted) return this.stop('unwanted');
+      this.isReady = true;
+      // It may have been restarted since.
+      await this.look();
       await this.watch(program, signal);
     } catch (error) {
       if (signal.aborted) return;
