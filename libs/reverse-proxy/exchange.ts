@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { answerHeaders, answerTrailers } from './answer-head.js';
 import { type AnswerHead, AnswerParser } from './answer-parser.js';
+import { AnswerReader } from './answer-reader.js';
 import { valuesOf } from './fields.js';
 import { ProxyError } from './proxy-error.js';
 import type { ForwardRules } from './request-head.js';
@@ -10,6 +11,7 @@ import type { Upstream } from './upstream.js';
 
 const ANSWER_MS = 120_000;
 const SILENCE_MS = 3_600_000;
+const NO_ANSWER = 'The server does not answer';
 
 /** One request on one connection to the upstream, and its answer. */
 export class Exchange {
@@ -17,13 +19,13 @@ export class Exchange {
   private readonly stop = new AbortController();
   private socket: Duplex | undefined;
   private sender: RequestSender | undefined;
-  private timer: NodeJS.Timeout | undefined;
   private isReused = false;
   private isOver = false;
   private isAborted = false;
   private hasAnswer = false;
   private keepAlive = false;
   private readonly parser: AnswerParser;
+  private readonly reader: AnswerReader;
 
   constructor(
     private readonly request: IncomingMessage,
@@ -37,6 +39,7 @@ export class Exchange {
       body: chunk => this.body(chunk),
       end: (trailers, rest) => this.end(trailers, rest),
     });
+    this.reader = new AnswerReader(this.parser, fault => this.fail(fault));
   }
 
   /** Nothing of an answer came on a connection that was used before. */
@@ -56,7 +59,7 @@ export class Exchange {
       if (!this.isOver) await this.start(isNew);
       await this.ending.promise;
     } finally {
-      clearTimeout(this.timer);
+      this.reader.stopWaiting();
       rules.signal?.removeEventListener('abort', ended);
       response.off('close', gone);
       response.off('drain', this.resume);
@@ -72,60 +75,18 @@ export class Exchange {
       socket.destroy();
       return;
     }
-    for (const [event, listener] of this.listeners) socket.on(event, listener);
+    this.reader.start(socket);
     this.response.on('drain', this.resume);
-    this.watch(this.rules.silenceMs ?? SILENCE_MS);
+    this.reader.expect(this.rules.silenceMs ?? SILENCE_MS, NO_ANSWER);
     this.sender = new RequestSender(this.request, socket, this.rules, () => {
-      if (!this.hasAnswer) this.watch(this.rules.answerMs ?? ANSWER_MS);
+      if (!this.hasAnswer) this.reader.expect(this.rules.answerMs ?? ANSWER_MS, NO_ANSWER);
     });
     this.sender.start();
   }
 
-  /** Fails unless something happens within `ms`. */
-  private watch(ms: number): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.fail(
-        new ProxyError('timeout', this.hasAnswer ? 'The answer stopped' : 'The server does not answer'),
-      );
-    }, ms).unref();
-  }
-
-  private readonly onData = (bytes: Buffer): void => {
-    this.timer?.refresh();
-    try {
-      this.parser.write(bytes);
-    } catch (error) {
-      this.fail(error);
-    }
-  };
-
-  private readonly onEnd = (): void => {
-    try {
-      this.parser.close();
-    } catch (error) {
-      this.fail(error);
-    }
-  };
-
-  private readonly onClose = (): void => {
-    this.fail(new ProxyError('closed', 'The server closed the connection'));
-  };
-
-  private readonly onError = (error: Error): void => {
-    this.fail(new ProxyError('closed', 'The connection to the server broke', { cause: error }));
-  };
-
   private readonly resume = (): void => {
     this.socket?.resume();
   };
-
-  private readonly listeners = [
-    ['data', this.onData],
-    ['end', this.onEnd],
-    ['close', this.onClose],
-    ['error', this.onError],
-  ] as const;
 
   /** An answer before the final one: RFC 9110, section 15.2; RFC 8297. */
   private pass({ status, headers }: AnswerHead): void {
@@ -143,7 +104,7 @@ export class Exchange {
       throw new ProxyError('invalid', 'The server switched to a protocol that nobody asked for');
     this.hasAnswer = true;
     this.keepAlive = head.keepAlive && head.body !== 'close';
-    this.watch(this.rules.silenceMs ?? SILENCE_MS);
+    this.reader.expect(this.rules.silenceMs ?? SILENCE_MS, 'The answer stopped');
     const headers = answerHeaders(head, this.rules);
     response.sendDate = valuesOf(headers, 'date').length === 0;
     response.writeHead(head.status, head.reason, headers);
@@ -169,7 +130,7 @@ export class Exchange {
     this.isOver = true;
     const { socket } = this;
     if (!socket) return;
-    for (const [event, listener] of this.listeners) socket.off(event, listener);
+    this.reader.release(socket);
     this.upstream.release(socket);
   }
 

@@ -15,6 +15,8 @@ export interface ForwardRules {
   readonly requestHeader?: (name: string, value: string) => string | undefined;
   /** The value to send on of a header of the answer; undefined: none. */
   readonly responseHeader?: (name: string, value: string) => string | undefined;
+  /** The subprotocol of a WebSocket that is answered where the server chooses none. */
+  readonly subprotocol?: string | undefined;
   /** Milliseconds to the first byte of the answer, once the request is sent; 120,000. */
   readonly answerMs?: number;
   /** Milliseconds of silence in both directions after which an exchange ends; 3,600,000. */

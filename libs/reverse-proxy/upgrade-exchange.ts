@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { answerHeaders } from './answer-head.js';
 import { type AnswerHead, AnswerParser } from './answer-parser.js';
-import { membersOf } from './fields.js';
+import { AnswerReader } from './answer-reader.js';
+import { membersOf, valuesOf } from './fields.js';
 import { ProxyError } from './proxy-error.js';
 import { type ForwardRules, requestHead } from './request-head.js';
 
@@ -21,7 +22,7 @@ export interface UpgradeRequest {
 export class UpgradeExchange {
   private readonly ending = Promise.withResolvers<void>();
   private readonly parser: AnswerParser;
-  private timer: NodeJS.Timeout | undefined;
+  private readonly reader: AnswerReader;
   private answer: AnswerHead | undefined;
   private isOver = false;
 
@@ -37,20 +38,20 @@ export class UpgradeExchange {
       body: chunk => this.body(chunk),
       end: (_trailers, rest) => this.end(rest),
     });
+    this.reader = new AnswerReader(this.parser, fault => this.fail(fault));
   }
 
   async run(): Promise<void> {
     const { asked, server, signal } = this;
     signal.addEventListener('abort', this.abort, { once: true });
-    for (const [event, listener] of this.listeners) server.on(event, listener);
-    server.on('error', this.onError);
+    this.reader.start(server);
     asked.socket.on('drain', this.resume);
     try {
       if (signal.aborted) this.abort();
       else this.start();
       await this.ending.promise;
     } finally {
-      clearTimeout(this.timer);
+      this.reader.stopWaiting();
       signal.removeEventListener('abort', this.abort);
       asked.socket.off('drain', this.resume);
       server.destroy();
@@ -58,13 +59,8 @@ export class UpgradeExchange {
   }
 
   private start(): void {
-    this.watch(this.rules.answerMs ?? ANSWER_MS, 'The server does not answer');
+    this.reader.expect(this.rules.answerMs ?? ANSWER_MS, 'The server does not answer');
     this.server.write(requestHead(this.asked.request, this.rules, 'websocket'), 'latin1');
-  }
-
-  private watch(ms: number, message: string): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.fail(new ProxyError('timeout', message)), ms).unref();
   }
 
   private begin(answer: AnswerHead): void {
@@ -72,10 +68,13 @@ export class UpgradeExchange {
     if (isSwitch && membersOf(answer.headers, 'upgrade').join() !== 'websocket')
       throw new ProxyError('invalid', 'The server switched to another protocol');
     this.answer = answer;
-    this.watch(this.rules.silenceMs ?? SILENCE_MS, 'The connection was silent for too long');
+    this.reader.expect(this.rules.silenceMs ?? SILENCE_MS, 'The connection was silent for too long');
+    const { subprotocol } = this.rules;
     const headers = answerHeaders(answer, this.rules);
     let head = `HTTP/1.1 ${answer.status} ${answer.reason}\r\n`;
     for (let at = 0; at < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`;
+    if (isSwitch && subprotocol && valuesOf(headers, 'sec-websocket-protocol').length === 0)
+      head += `Sec-WebSocket-Protocol: ${subprotocol}\r\n`;
     head += isSwitch ? 'Upgrade: websocket\r\nConnection: Upgrade' : 'Connection: close';
     this.asked.socket.write(`${head}\r\n\r\n`, 'latin1');
   }
@@ -96,11 +95,13 @@ export class UpgradeExchange {
   /** From here on the bytes are nobody's but theirs; each side may end before the other. */
   private join(rest: Buffer): void {
     const { asked, server } = this;
-    for (const [event, listener] of this.listeners) server.off(event, listener);
+    this.reader.release(server);
+    // An error is followed by the close.
+    server.on('error', () => {});
     asked.socket.off('drain', this.resume);
     if (rest.length > 0) asked.socket.write(rest);
     if (asked.head.length > 0) server.write(asked.head);
-    const heard = () => this.timer?.refresh();
+    const { heard } = this.reader;
     const ended = () => {
       if (asked.socket.readableEnded && server.readableEnded) this.finish();
     };
@@ -121,37 +122,6 @@ export class UpgradeExchange {
   private readonly resume = (): void => {
     this.server.resume();
   };
-
-  private readonly onData = (bytes: Buffer): void => {
-    this.timer?.refresh();
-    try {
-      this.parser.write(bytes);
-    } catch (error) {
-      this.fail(error);
-    }
-  };
-
-  private readonly onEnd = (): void => {
-    try {
-      this.parser.close();
-    } catch (error) {
-      this.fail(error);
-    }
-  };
-
-  private readonly onClose = (): void => {
-    this.fail(new ProxyError('closed', 'The server closed the connection'));
-  };
-
-  private readonly onError = (error: Error): void => {
-    this.fail(new ProxyError('closed', 'The connection to the server broke', { cause: error }));
-  };
-
-  private readonly listeners = [
-    ['data', this.onData],
-    ['end', this.onEnd],
-    ['close', this.onClose],
-  ] as const;
 
   private readonly abort = (): void => {
     this.fail(new ProxyError('aborted', 'The exchange was ended'));

@@ -116,6 +116,8 @@ export class AccessControl {
     stops.push(...topics.map(topic => this.topics.subscribe(topic, () => void look())));
     const timer = setInterval(() => void look(), RECHECK_MS).unref();
     stops.push(() => clearInterval(timer));
+    // It may have changed since the request was admitted.
+    void look();
     return stop;
   }
 

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
+import { AccessModule } from '../access/index.js';
 import { GatewayModule } from '../gateway/index.js';
 import { HostsModule } from '../hosts/index.js';
 import { ServerLogService } from './logs/server-log.service.js';
@@ -18,6 +19,10 @@ import { ServerConnections } from './running/server-connections.js';
 import { ServerLinks } from './running/server-links.js';
 import { ServerPrograms } from './running/server-programs.js';
 import { ServerTickets } from './running/server-tickets.js';
+import { Forwarding } from './serving/forwarding.js';
+import { ServerContent } from './serving/server-content.js';
+import { ServerInstances } from './serving/server-instances.js';
+import { ServerTraffic } from './serving/server-traffic.js';
 import { ServerMovesService } from './server-moves.service.js';
 import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
@@ -26,7 +31,7 @@ import { TunnelsController } from './tunnels.controller.js';
 
 /** Servers: programs of workspaces that run for long, each on a host of its own. */
 @Module({
-  imports: [CoreModule, SandboxesModule, HostsModule, GatewayModule],
+  imports: [CoreModule, SandboxesModule, AccessModule, HostsModule, GatewayModule],
   controllers: [
     RoutesOf(ServersService),
     RoutesOf(ServerMovesService),
@@ -52,6 +57,10 @@ import { TunnelsController } from './tunnels.controller.js';
     ServerLinks,
     ServerPrograms,
     ServerTickets,
+    ServerContent,
+    ServerInstances,
+    ServerTraffic,
+    Forwarding,
   ],
 })
 export class TunnelsModule {}

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { type ForwardRules, Upstream } from '#libs/reverse-proxy/index.js';
+import { TrustedProxies } from '../../../platform/http/index.js';
+import { type Admitted, ViewerTokens } from '../../access/index.js';
+import { type HostedHost, HostingDomain } from '../../hosts/index.js';
+import type { InstanceRow } from '../records/instances.store.js';
+import { ServerConnections } from '../running/server-connections.js';
+import { HEADER_RULES, ourSubprotocol } from './forwarded-headers.js';
+import type { ReadyInstance } from './server-instances.js';
+
+/** Of processes that have answered lately; idle connections end by themselves. */
+const MAX_UPSTREAMS = 1_000;
+
+/** How requests go on to the processes of servers: over which connections, and changed in which way. */
+@Injectable()
+export class Forwarding {
+  private readonly upstreams = new Map<string, Upstream>();
+
+  constructor(
+    private readonly connections: ServerConnections,
+    private readonly viewers: ViewerTokens,
+    private readonly domain: HostingDomain,
+    private readonly proxies: TrustedProxies,
+  ) {}
+
+  upstreamOf(instance: InstanceRow): Upstream {
+    const { id } = instance;
+    const kept = this.upstreams.get(id) ?? new Upstream(signal => this.connections.connect(instance, signal));
+    // Used last, forgotten last.
+    this.upstreams.delete(id);
+    this.upstreams.set(id, kept);
+    const [oldest = id] = this.upstreams.size > MAX_UPSTREAMS ? this.upstreams.keys() : [id];
+    if (oldest !== id) this.forget(oldest);
+    return kept;
+  }
+
+  /** Of a process that could not be reached. */
+  suspect(instance: InstanceRow): void {
+    this.forget(instance.id);
+    this.connections.suspect(instance);
+  }
+
+  async rulesFor(
+    host: HostedHost,
+    { viewer }: Admitted,
+    request: IncomingMessage,
+    { server, instance }: ReadyInstance,
+  ): Promise<ForwardRules> {
+    const isLocal = server.host_header === 'local' && instance.port !== null;
+    return {
+      ...HEADER_RULES,
+      scheme: this.domain.isSecure ? 'https' : 'http',
+      isPeerTrusted: this.proxies.has(request.socket.remoteAddress),
+      ...(isLocal && { host: `localhost:${instance.port}` }),
+      ...(viewer && { added: ['X-Atelier-Viewer', await this.viewers.sign(host, viewer)] }),
+      subprotocol: ourSubprotocol(request),
+    };
+  }
+
+  private forget(instanceId: string): void {
+    this.upstreams.get(instanceId)?.close();
+    this.upstreams.delete(instanceId);
+  }
+}

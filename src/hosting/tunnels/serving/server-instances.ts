@@ -1,0 +1,139 @@
+import { setMaxListeners } from 'node:events';
+import { Injectable } from '@nestjs/common';
+import { Leases } from '../../../platform/leases/index.js';
+import { Subscription, TopicCache, Topics } from '../../../platform/topics/index.js';
+import { type InstanceRow, InstancesStore } from '../records/instances.store.js';
+import { type ServerRow, ServersStore, serverTopic } from '../records/servers.store.js';
+
+/** How long a request waits for a server that starts, and how many do, of each server. */
+const HOLD_MS = 30_000;
+const MAX_HELD = 200;
+/** How long the end of a process is waited for that could not be reached: its row follows soon, or once its holder is given up. */
+const END_MS = 2_000;
+const LOST_MS = 20_000;
+const MAX_SERVERS = 10_000;
+const TTL_MS = 10 * 60_000;
+
+/** A process that answers requests. */
+export interface ReadyInstance {
+  readonly server: ServerRow;
+  readonly instance: InstanceRow;
+}
+
+type Standing = { readonly server: ServerRow; readonly instance: InstanceRow | undefined };
+
+/** `full`: too many requests wait already; `late`: it was not ready in time. */
+export type NotReadyReason = 'stopped' | 'failed' | 'crashed' | 'late' | 'full' | 'gone';
+
+/** A server that does not answer now. */
+export class NotReady extends Error {
+  constructor(
+    readonly why: NotReadyReason,
+    readonly retryAfterSeconds?: number,
+  ) {
+    super(`The server does not answer: ${why}`);
+  }
+}
+
+/** Which process of a server answers. Requests for one that sleeps or starts wait here. */
+@Injectable()
+export class ServerInstances {
+  private readonly standings: TopicCache<Standing | null>;
+  private readonly held = new Map<string, number>();
+
+  constructor(
+    private readonly servers: ServersStore,
+    private readonly instances: InstancesStore,
+    private readonly leases: Leases,
+    private readonly topics: Topics,
+  ) {
+    this.standings = new TopicCache(topics, [serverTopic], { max: MAX_SERVERS, ttlMs: TTL_MS });
+  }
+
+  /** The process that answers; waits for it while the server starts, and wakes one that sleeps. Throws {@link NotReady}. */
+  async ready(serverId: string, signal: AbortSignal): Promise<ReadyInstance> {
+    const standing = await this.look(serverId);
+    const ready = standing && readyOf(standing);
+    return ready ?? this.hold(serverId, signal);
+  }
+
+  /**
+   * Whether a process that could not be reached is one that ends: waits a moment for that. False where it goes on, and for
+   * whatever reason does not answer.
+   */
+  async ends({ instance, server }: ReadyInstance, signal: AbortSignal): Promise<boolean> {
+    const isOurs = instance.holder === this.leases.processId;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(isOurs ? END_MS : LOST_MS)]);
+    return this.watch(server.id, limit, async standing => {
+      const ready = standing && readyOf(standing);
+      if (ready?.instance.id !== instance.id) return true;
+      return limit.aborted ? false : undefined;
+    });
+  }
+
+  private async hold(serverId: string, signal: AbortSignal): Promise<ReadyInstance> {
+    const count = this.held.get(serverId) ?? 0;
+    if (count >= MAX_HELD) throw new NotReady('full', 5);
+    this.held.set(serverId, count + 1);
+    const started = performance.now();
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(HOLD_MS)]);
+    try {
+      return await this.watch(serverId, limit, async standing => {
+        if (!standing) throw new NotReady('gone');
+        const ready = readyOf(standing);
+        if (ready) return ready;
+        signal.throwIfAborted();
+        if (limit.aborted) throw new NotReady('late', 5);
+        if (standing.server.state === 'sleeping') await this.servers.wake(serverId);
+        else refuseIfDown(standing.server, HOLD_MS - (performance.now() - started));
+        return undefined;
+      });
+    } finally {
+      const left = (this.held.get(serverId) ?? 1) - 1;
+      if (left > 0) this.held.set(serverId, left);
+      else this.held.delete(serverId);
+    }
+  }
+
+  /** Gives `decide` how the server stands, again whenever that changes and when `limit` is aborted, until it decides. */
+  private async watch<T>(
+    serverId: string,
+    limit: AbortSignal,
+    decide: (standing: Standing | null) => Promise<T | undefined>,
+  ): Promise<T> {
+    setMaxListeners(0, limit);
+    const changed = new Subscription(this.topics, serverTopic(serverId));
+    try {
+      for (;;) {
+        const decided = await decide(await this.look(serverId));
+        if (decided !== undefined) return decided;
+        await changed.wait(limit);
+      }
+    } finally {
+      changed.close();
+    }
+  }
+
+  private look(serverId: string): Promise<Standing | null> {
+    return this.standings.get(serverId, async () => {
+      const server = await this.servers.find(serverId);
+      return server ? { server, instance: await this.instances.current(serverId) } : null;
+    });
+  }
+}
+
+/** One that bears a second beside itself answers until that is ready. */
+function readyOf({ server, instance }: Standing): ReadyInstance | undefined {
+  if (instance?.state !== 'running') return undefined;
+  const isLatest = server.state === 'running' && instance.generation === server.generation;
+  const isReplaced = server.state === 'starting' && server.overlap;
+  return isLatest || isReplaced ? { server, instance } : undefined;
+}
+
+/** Where it is not to run again within `leftMs`. */
+function refuseIfDown({ state, next_attempt_at: next }: ServerRow, leftMs: number): void {
+  if (state === 'stopped' || state === 'failed') throw new NotReady(state);
+  if (state !== 'crashed') return;
+  const inMs = next === null ? 0 : new Date(next).getTime() - Date.now();
+  if (inMs > leftMs) throw new NotReady('crashed', Math.ceil(inMs / 1000));
+}
