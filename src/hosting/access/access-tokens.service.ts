@@ -1,36 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, hashSecret } from '../../platform/access/index.js';
+import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { Audit } from '../../platform/audit/index.js';
-import { Database, iso, newId } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
-import { NotFound } from '../../platform/errors/index.js';
-import { HostedTargets } from '../hosts/index.js';
+import { DeletedView, type Page } from '../../platform/dto/index.js';
 import {
+  AccessTokenPage,
+  type AccessTokenView,
   CreateSiteToken,
   ListSiteTokens,
-  NewSiteTokenView,
+  NewAccessTokenView,
   SiteTokenId,
-  SiteTokenPage,
-  SiteTokenView,
 } from './access.dto.js';
-import { auditTargetOf } from './access.service.js';
-import { AccessPolicies } from './policies/access-policies.js';
-import { newAccessToken } from './tokens/access-tokens.js';
-import { AccessTokensStore, type TokenRow } from './tokens/access-tokens.store.js';
-
-const WEEK_SECONDS = 7 * 86_400;
+import { TokenChanges } from './tokens/token-changes.js';
 
 /** Tokens with which programs open a site. */
 @Injectable()
 export class AccessTokensService {
-  constructor(
-    private readonly database: Database,
-    private readonly targets: HostedTargets,
-    private readonly tokens: AccessTokensStore,
-    private readonly policies: AccessPolicies,
-    private readonly audit: Audit,
-  ) {}
+  constructor(private readonly tokens: TokenChanges) {}
 
   @Action({
     name: 'site_token_list',
@@ -40,16 +25,10 @@ export class AccessTokensService {
     effect: 'read',
     permission: 'site.read',
     input: ListSiteTokens,
-    output: SiteTokenPage,
+    output: AccessTokenPage,
   })
-  async list(
-    actor: Actor,
-    { site_id, limit = DEFAULT_LIMIT, cursor }: ListSiteTokens,
-  ): Promise<Page<SiteTokenView>> {
-    const target = await this.targets.require(actor, 'site.read', 'site', site_id);
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.tokens.list(target, after, limit + 1);
-    return pageOf(rows, limit, viewOf, row => [row.id]);
+  list(actor: Actor, { site_id, ...page }: ListSiteTokens): Promise<Page<AccessTokenView>> {
+    return this.tokens.list(actor, 'site', site_id, page);
   }
 
   @Action({
@@ -61,22 +40,11 @@ export class AccessTokensService {
     consequence: 'Whoever has the token can open the site until it ends, without an account.',
     permission: 'hosting.access',
     input: CreateSiteToken,
-    output: NewSiteTokenView,
+    output: NewAccessTokenView,
     commitsAnswer: true,
   })
-  async create(
-    actor: Actor,
-    { site_id, name, expires_in = WEEK_SECONDS }: CreateSiteToken,
-  ): Promise<NewSiteTokenView> {
-    const target = await this.targets.require(actor, 'hosting.access', 'site', site_id);
-    const token = newAccessToken();
-    const row = { id: newId(), hash: hashSecret(token), name, created_by: actor.id, seconds: expires_in };
-    return this.database.transaction(async unit => {
-      const added = await this.tokens.add(unit, row, target);
-      const details = { token_id: row.id, name, expires_at: iso(added.expires_at) };
-      await this.audit.record(unit, actor, 'site_token.create', auditTargetOf(target), details);
-      return unit.answers({ ...viewOf(added), token });
-    });
+  create(actor: Actor, { site_id, ...input }: CreateSiteToken): Promise<NewAccessTokenView> {
+    return this.tokens.create(actor, 'site', site_id, input);
   }
 
   @Action({
@@ -91,17 +59,7 @@ export class AccessTokensService {
     output: DeletedView,
     refuses: { 404: 'No such site or token' },
   })
-  async revoke(actor: Actor, { site_id, id }: SiteTokenId): Promise<DeletedView> {
-    const target = await this.targets.require(actor, 'site.publish', 'site', site_id);
-    await this.database.transaction(async unit => {
-      if (!(await this.tokens.remove(unit, target, id))) throw new NotFound('No such token');
-      await this.audit.record(unit, actor, 'site_token.revoke', auditTargetOf(target), { token_id: id });
-      await this.policies.changed(unit, target.id);
-    });
-    return DeletedView.of(id);
+  revoke(actor: Actor, { site_id, id }: SiteTokenId): Promise<DeletedView> {
+    return this.tokens.revoke(actor, 'site', site_id, id);
   }
-}
-
-function viewOf({ id, name, created_by, created_at, expires_at }: TokenRow): SiteTokenView {
-  return { id, name, created_by, created_at: iso(created_at), expires_at: iso(expires_at) };
 }

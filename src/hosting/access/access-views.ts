@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, scopeOf } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
-import { type HostedTarget, HostedTargets, HostNames } from '../hosts/index.js';
-import type { SiteAccessView } from './access.dto.js';
+import { HOSTED_PERMISSIONS, type HostedTarget, HostedTargets, HostNames } from '../hosts/index.js';
+import type { AccessView } from './access.dto.js';
 import { type AccessPolicy, modeOf } from './policies/access-policy.js';
+import { AccessPolicyStore } from './policies/access-policy.store.js';
 
 /** The name of the parameter in which a link holds its secret. */
 export const LINK_PARAMETER = 'atl_link';
@@ -17,16 +18,17 @@ export class AccessViews {
   constructor(
     private readonly targets: HostedTargets,
     private readonly names: HostNames,
+    private readonly store: AccessPolicyStore,
     vault: Vault,
   ) {
     this.links = vault.seal('hosted links');
   }
 
-  async of(actor: Actor, target: HostedTarget, policy: AccessPolicy): Promise<SiteAccessView> {
+  async of(actor: Actor, target: HostedTarget): Promise<AccessView> {
+    const policy = await this.store.of(target);
     const manages = await this.manages(actor, target);
     const { mode, identity, allowed_origins, public_preview, versions, max_exposure } = policy;
     return {
-      site_id: target.id,
       mode,
       effective_mode: modeOf(policy, undefined),
       url: this.names.urlOf(target.kind, target.slug),
@@ -51,9 +53,9 @@ export class AccessViews {
   /** The link is as good as what it opens: only those see it who could make another one. */
   private async manages(actor: Actor, { kind, id }: HostedTarget): Promise<boolean> {
     const { scopes } = actor.credential;
-    if (scopes && !scopes.includes(scopeOf('hosting.access'))) return false;
+    if (scopes && !scopes.includes(scopeOf(HOSTED_PERMISSIONS[kind].open))) return false;
     try {
-      await this.targets.require(actor, 'hosting.access', kind, id);
+      await this.targets.require(actor, HOSTED_PERMISSIONS[kind].open, kind, id);
       return true;
     } catch (error) {
       if (problemOf(error)) return false;

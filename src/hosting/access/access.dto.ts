@@ -29,8 +29,13 @@ export class PublicPreviewInput {
   description?: string | null;
 }
 
+export class ServerId {
+  @Field.id('The server')
+  server_id: string;
+}
+
 /** What is left out stays as it is. */
-export class SetSiteAccess extends SiteId {
+export class AccessInput {
   @Field.choice(MODE, ACCESS_MODES, { example: 'workspace' })
   mode: AccessMode;
 
@@ -77,6 +82,16 @@ export class SetSiteAccess extends SiteId {
   versions?: 'workspace' | 'same';
 }
 
+export class SetSiteAccess extends AccessInput {
+  @Field.id('The site')
+  site_id: string;
+}
+
+export class SetServerAccess extends AccessInput {
+  @Field.id('The server')
+  server_id: string;
+}
+
 export class PublicPreviewView {
   @Field.text('Title', { example: 'Handbook' })
   title: string;
@@ -85,10 +100,7 @@ export class PublicPreviewView {
   description: string | null;
 }
 
-export class SiteAccessView {
-  @Field.id('The site')
-  site_id: string;
-
+export class AccessView {
   @Field.choice(MODE, ACCESS_MODES)
   mode: AccessMode;
 
@@ -133,12 +145,27 @@ export class SiteAccessView {
   max_exposure: ExposureLimit;
 }
 
+export class SiteAccessView extends AccessView {
+  @Field.id('The site')
+  site_id: string;
+}
+
+export class ServerAccessView extends AccessView {
+  @Field.id('The server')
+  server_id: string;
+}
+
+export class ListServerTokens extends PageInput {
+  @Field.id('The server')
+  server_id: string;
+}
+
 export class ListSiteTokens extends PageInput {
   @Field.id('The site')
   site_id: string;
 }
 
-export class CreateSiteToken extends SiteId {
+export class TokenInput {
   @Field.text('What it is for', {
     min: 1,
     max: 120,
@@ -154,12 +181,27 @@ export class CreateSiteToken extends SiteId {
   expires_in?: number;
 }
 
+export class CreateSiteToken extends TokenInput {
+  @Field.id('The site')
+  site_id: string;
+}
+
+export class CreateServerToken extends TokenInput {
+  @Field.id('The server')
+  server_id: string;
+}
+
+export class ServerTokenId extends ServerId {
+  @Field.id('The token')
+  id: string;
+}
+
 export class SiteTokenId extends SiteId {
   @Field.id('The token')
   id: string;
 }
 
-export class SiteTokenView {
+export class AccessTokenView {
   @Field.id('The token')
   id: string;
 
@@ -176,7 +218,7 @@ export class SiteTokenView {
   expires_at: string;
 }
 
-export class NewSiteTokenView extends SiteTokenView {
+export class NewAccessTokenView extends AccessTokenView {
   @Field.text(
     'To be sent as X-Atelier-Access, or by a browser as the WebSocket subprotocol atelier.access.TOKEN; shown this once',
     {
@@ -187,9 +229,9 @@ export class NewSiteTokenView extends SiteTokenView {
   token: string;
 }
 
-export const SiteTokenPage = PageOf(SiteTokenView, 'SiteTokenPage');
+export const AccessTokenPage = PageOf(AccessTokenView, 'AccessTokenPage');
 
-export class SiteExecTokenView {
+export class HostedExecTokenView {
   @Field.id('The token')
   id: string;
 
@@ -209,9 +251,9 @@ export class SiteExecTokenView {
   expires_at: string;
 }
 
-export class SiteExecTokenList {
-  @Field.object('The tokens, newest first', () => SiteExecTokenView, { list: true })
-  items: SiteExecTokenView[];
+export class HostedExecTokenList {
+  @Field.object('The tokens, newest first', () => HostedExecTokenView, { list: true })
+  items: HostedExecTokenView[];
 }
 
 const LIMIT =

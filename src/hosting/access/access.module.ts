@@ -6,18 +6,23 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { ExposureModule } from '../../workspaces/exposure/index.js';
 import { HostsModule } from '../hosts/index.js';
 import { AccessService } from './access.service.js';
+import { AccessChanges } from './access-changes.js';
 import { AccessControl } from './access-control.js';
 import { AccessEnds } from './access-ends.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import { AccessViews } from './access-views.js';
 import { EnterController } from './enter.controller.js';
 import { SiteExecTokensService } from './exec-tokens.service.js';
-import { ExposedHosts } from './exposed-hosts.js';
+import { ExposedServers, ExposedSites } from './exposed-hosts.js';
 import { ExposureLimitService } from './exposure-limit.service.js';
 import { AccessPolicies } from './policies/access-policies.js';
 import { AccessPolicyStore } from './policies/access-policy.store.js';
+import { ServerAccessService } from './server-access.service.js';
+import { ServerExecTokensService } from './server-exec-tokens.service.js';
+import { ServerTokensService } from './server-tokens.service.js';
 import { AccessTokens } from './tokens/access-tokens.js';
 import { AccessTokensStore } from './tokens/access-tokens.store.js';
+import { TokenChanges } from './tokens/token-changes.js';
 import { ViewerKeys } from './viewer-keys.js';
 import { ViewerKeysStore } from './viewer-keys.store.js';
 import { ViewerTokens } from './viewer-tokens.js';
@@ -31,6 +36,9 @@ import { VisitsStore } from './visits/visits.store.js';
     RoutesOf(AccessService),
     RoutesOf(AccessTokensService),
     RoutesOf(SiteExecTokensService),
+    RoutesOf(ServerAccessService),
+    RoutesOf(ServerTokensService),
+    RoutesOf(ServerExecTokensService),
     RoutesOf(ExposureLimitService),
     EnterController,
   ],
@@ -40,13 +48,19 @@ import { VisitsStore } from './visits/visits.store.js';
     AccessTokensService,
     ExposureLimitService,
     SiteExecTokensService,
+    ServerAccessService,
+    ServerTokensService,
+    ServerExecTokensService,
+    AccessChanges,
+    TokenChanges,
     AccessControl,
     AccessPolicies,
     AccessPolicyStore,
     AccessTokens,
     AccessTokensStore,
     AccessViews,
-    ExposedHosts,
+    ExposedSites,
+    ExposedServers,
     ViewerKeys,
     ViewerKeysStore,
     ViewerTokens,

@@ -1,39 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { hashPassword } from '../../identity/accounts/index.js';
-import { OrganizationsStore } from '../../identity/organizations/index.js';
-import { type Actor, hashSecret, randomSecret } from '../../platform/access/index.js';
+import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { Audit } from '../../platform/audit/index.js';
-import { Database } from '../../platform/database/index.js';
 import { DeletedView } from '../../platform/dto/index.js';
-import { Conflict, Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
-import { type Seal, Vault } from '../../platform/vault/index.js';
-import { type HostedTarget, HostedTargets } from '../hosts/index.js';
+import { HostedTargets } from '../hosts/index.js';
 import { SetSiteAccess, SiteAccessView, SiteId } from './access.dto.js';
+import { AccessChanges } from './access-changes.js';
 import { AccessViews } from './access-views.js';
-import { AccessPolicies } from './policies/access-policies.js';
-import { type AccessPolicy, exceeds, isOutward } from './policies/access-policy.js';
-import { AccessPolicyStore, type AccessSettings } from './policies/access-policy.store.js';
 
-const EMAIL = /^[^\s@,;<>"]{1,64}@[^\s@,;<>"]{1,253}$/;
-
-/** Who may open what, as its editors set it. */
+/** Who may open sites, as their editors set it. */
 @Injectable()
 export class AccessService {
-  private readonly links: Seal;
-
   constructor(
-    private readonly database: Database,
     private readonly targets: HostedTargets,
-    private readonly organizations: OrganizationsStore,
-    private readonly policies: AccessPolicies,
-    private readonly store: AccessPolicyStore,
+    private readonly changes: AccessChanges,
     private readonly views: AccessViews,
-    private readonly audit: Audit,
-    vault: Vault,
-  ) {
-    this.links = vault.seal('hosted links');
-  }
+  ) {}
 
   @Action({
     name: 'site_access_get',
@@ -47,7 +28,7 @@ export class AccessService {
   })
   async read(actor: Actor, { site_id }: SiteId): Promise<SiteAccessView> {
     const target = await this.targets.require(actor, 'site.read', 'site', site_id);
-    return this.views.of(actor, target, await this.store.of(target));
+    return { site_id, ...(await this.views.of(actor, target)) };
   }
 
   @Action({
@@ -63,10 +44,9 @@ export class AccessService {
     output: SiteAccessView,
     refuses: { 409: 'The organization does not allow as much' },
   })
-  async set(actor: Actor, input: SetSiteAccess): Promise<SiteAccessView> {
-    const target = await this.targets.require(actor, 'hosting.access', 'site', input.site_id);
-    await this.change(actor, target, input);
-    return this.read(actor, input);
+  async set(actor: Actor, { site_id, ...input }: SetSiteAccess): Promise<SiteAccessView> {
+    const target = await this.changes.open(actor, 'site', site_id, input);
+    return { site_id, ...(await this.views.of(actor, target)) };
   }
 
   @Action({
@@ -81,121 +61,7 @@ export class AccessService {
     output: DeletedView,
   })
   async clear(actor: Actor, { site_id }: SiteId): Promise<DeletedView> {
-    const target = await this.requireMayClose(actor, site_id);
-    const nothing = { emails: [], allowed_origins: [], public_preview: null };
-    await this.change(actor, target, { mode: 'workspace', ...nothing });
+    await this.changes.close(actor, 'site', site_id);
     return DeletedView.of(site_id);
   }
-
-  /** Who answers for an organization may close what they do not see. */
-  private async requireMayClose(actor: Actor, id: string): Promise<HostedTarget> {
-    const target = await this.targets.find('site', id);
-    try {
-      return await this.targets.require(actor, 'site.publish', 'site', id);
-    } catch (error) {
-      if (!target || !problemOf(error)) throw error;
-      const answers = this.organizations.require(actor, 'exposure.manage', target.organizationId);
-      await answers.catch(() => Promise.reject(error));
-      return target;
-    }
-  }
-
-  private async change(
-    actor: Actor,
-    target: HostedTarget,
-    input: Omit<SetSiteAccess, 'site_id'>,
-  ): Promise<void> {
-    // Hashing takes a while: not within a transaction.
-    const password_hash = input.password === undefined ? undefined : await hashPassword(input.password);
-    await this.database.transaction(async unit => {
-      const policy = await this.store.of(target, unit, { locked: true });
-      requireAllowed(policy, input);
-      const settings = this.settingsOf(target, policy, input, password_hash);
-      await this.store.set(unit, target, settings, actor.id);
-      const { emails, identity, allowed_origins, versions } = settings;
-      const details = {
-        ...{ mode: input.mode, before: policy.mode, emails, identity, allowed_origins, versions },
-        password_changed: password_hash !== undefined,
-        link_changed: settings.link_hash !== policy.link_hash,
-      };
-      await this.audit.record(unit, actor, `${target.kind}_access.set`, auditTargetOf(target), details);
-      await this.policies.changed(unit, target.id);
-    });
-  }
-
-  private settingsOf(
-    { kind, id }: HostedTarget,
-    policy: AccessPolicy,
-    input: Omit<SetSiteAccess, 'site_id'>,
-    newPassword: string | undefined,
-  ): AccessSettings {
-    const { mode, identity = policy.identity, versions = policy.versions } = input;
-    const emails = input.emails === undefined ? policy.emails : addressesOf(input.emails);
-    if (mode === 'restricted' && emails.length === 0)
-      throw new Invalid('emails must name who may open it, with the mode restricted');
-    const password_hash = mode === 'password' ? (newPassword ?? policy.password_hash) : null;
-    if (mode === 'password' && password_hash === null)
-      throw new Invalid('password must be given with the mode password');
-    const { title, description = null } = input.public_preview ?? {};
-    const preview = title === undefined ? null : { title, description };
-    return {
-      ...{ mode, identity, versions, emails, password_hash },
-      ...this.linkOf(`${kind} ${id}`, policy, input),
-      allowed_origins:
-        input.allowed_origins === undefined ? policy.allowed_origins : originsOf(input.allowed_origins),
-      public_preview: input.public_preview === undefined ? policy.public_preview : preview,
-    };
-  }
-
-  private linkOf(
-    context: string,
-    { link_hash, sealed_link }: AccessPolicy,
-    { mode, rotate_link }: Pick<SetSiteAccess, 'mode' | 'rotate_link'>,
-  ): Pick<AccessSettings, 'link_hash' | 'sealed_link'> {
-    if (mode !== 'link') return { link_hash: null, sealed_link: null };
-    if (link_hash && !rotate_link) return { link_hash, sealed_link };
-    const secret = randomSecret();
-    return {
-      link_hash: hashSecret(secret),
-      sealed_link: this.links.close(secret, context).toString('base64url'),
-    };
-  }
-}
-
-export const auditTargetOf = ({ kind, id, organizationId, workspaceId }: HostedTarget) => ({
-  type: kind,
-  id,
-  organization_id: organizationId,
-  workspace_id: workspaceId,
-});
-
-function requireAllowed(
-  { max_exposure, sharing_off }: AccessPolicy,
-  { mode }: Pick<SetSiteAccess, 'mode'>,
-): void {
-  if (exceeds(mode, max_exposure))
-    throw new Conflict(
-      `The organization opens things to ${max_exposure} at most, and ${mode} is more; its admins can change that`,
-    );
-  if (sharing_off && isOutward(mode))
-    throw new Forbidden(
-      'The feature sharing is turned off in this workspace; an admin of the workspace can turn it on',
-    );
-}
-
-function addressesOf(emails: readonly string[]): string[] {
-  const addresses = emails.map(email => email.trim().toLowerCase());
-  const wrong = addresses.find(address => !EMAIL.test(address));
-  if (wrong !== undefined)
-    throw new Invalid(`emails must hold e-mail addresses; "${wrong.slice(0, 80)}" is none`);
-  return [...new Set(addresses)];
-}
-
-function originsOf(origins: readonly string[]): string[] {
-  return origins.map(origin => {
-    const parsed = URL.parse(origin);
-    if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)
-      throw new Invalid('allowed_origins must hold origins such as https://app.example.com');
-    return parsed.origin;
-  });
 }

@@ -1,23 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
-import { Action, ExecTokens } from '../../platform/actions/index.js';
-import { Audit } from '../../platform/audit/index.js';
-import { Database, iso } from '../../platform/database/index.js';
+import { Action } from '../../platform/actions/index.js';
 import { DeletedView } from '../../platform/dto/index.js';
-import { NotFound } from '../../platform/errors/index.js';
-import { type HostedTarget, HostedTargets } from '../hosts/index.js';
-import { SiteExecTokenList, SiteId, SiteTokenId } from './access.dto.js';
-import { auditTargetOf } from './access.service.js';
+import { HostedExecTokenList, SiteId, SiteTokenId } from './access.dto.js';
+import { TokenChanges } from './tokens/token-changes.js';
 
 /** The tokens by which a site runs the actions that it offers. They never leave the service. */
 @Injectable()
 export class SiteExecTokensService {
-  constructor(
-    private readonly database: Database,
-    private readonly targets: HostedTargets,
-    private readonly tokens: ExecTokens,
-    private readonly audit: Audit,
-  ) {}
+  constructor(private readonly tokens: TokenChanges) {}
 
   @Action({
     name: 'site_exec_token_list',
@@ -27,19 +18,10 @@ export class SiteExecTokensService {
     effect: 'read',
     permission: 'site.read',
     input: SiteId,
-    output: SiteExecTokenList,
+    output: HostedExecTokenList,
   })
-  async list(actor: Actor, { site_id }: SiteId): Promise<SiteExecTokenList> {
-    const target = await this.targets.require(actor, 'site.read', 'site', site_id);
-    const rows = await this.tokens.listFor(programOf(target));
-    return {
-      items: rows.map(
-        ({ id, actor: { id: actor_id, name: actor_name }, actions, created_at, expires_at }) => ({
-          ...{ id, actions, actor_id, actor_name },
-          ...{ created_at: iso(created_at), expires_at: iso(expires_at) },
-        }),
-      ),
-    };
+  list(actor: Actor, { site_id }: SiteId): Promise<HostedExecTokenList> {
+    return this.tokens.listExec(actor, 'site', site_id);
   }
 
   @Action({
@@ -54,14 +36,7 @@ export class SiteExecTokensService {
     output: DeletedView,
     refuses: { 404: 'No such site or token' },
   })
-  async revoke(actor: Actor, { site_id, id }: SiteTokenId): Promise<DeletedView> {
-    const target = await this.targets.require(actor, 'site.publish', 'site', site_id);
-    await this.database.transaction(async unit => {
-      if (!(await this.tokens.revoke(unit, programOf(target), id))) throw new NotFound('No such token');
-      await this.audit.record(unit, actor, 'site_exec_token.revoke', auditTargetOf(target), { token_id: id });
-    });
-    return DeletedView.of(id);
+  revoke(actor: Actor, { site_id, id }: SiteTokenId): Promise<DeletedView> {
+    return this.tokens.revokeExec(actor, 'site', site_id, id);
   }
 }
-
-const programOf = ({ kind, id }: HostedTarget) => ({ kind, id });

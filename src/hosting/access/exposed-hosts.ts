@@ -7,14 +7,16 @@ import {
   type ExposureSource,
   Exposures,
 } from '../../workspaces/exposure/index.js';
-import { HostedTargets, HostNames } from '../hosts/index.js';
+import { type HostedKind, HostedTargets, HostNames } from '../hosts/index.js';
 import { AccessPolicyStore, type OutwardRow } from './policies/access-policy.store.js';
 
 const PROTECTION = { restricted: 'sign_in', link: 'link', password: 'password', public: 'nothing' } as const;
 
-/** Sites that people from outside may open, among all that is reachable from there. */
+/** Sites, or servers, that people from outside may open, among all that is reachable from there. */
 @Injectable()
-export class ExposedHosts implements ExposureSource, OnModuleInit {
+abstract class ExposedOfKind implements ExposureSource, OnModuleInit {
+  protected abstract readonly kind: HostedKind;
+
   constructor(
     private readonly exposures: Exposures,
     private readonly store: AccessPolicyStore,
@@ -27,23 +29,33 @@ export class ExposedHosts implements ExposureSource, OnModuleInit {
   }
 
   async listExposed(actor: Actor, query: ExposureQuery): Promise<ExposedView[]> {
-    const rows = await this.store.listOutward(actor, 'site', query);
+    const rows = await this.store.listOutward(actor, this.kind, query);
     return (await Promise.all(rows.map(row => this.viewOf(row)))).filter(view => view !== undefined);
   }
 
   private async viewOf(row: OutwardRow): Promise<ExposedView | undefined> {
     const { target_id: id, mode, workspace_id, workspace_name } = row;
-    const target = await this.targets.find('site', id);
+    const target = await this.targets.find(this.kind, id);
     if (!target || !(mode in PROTECTION)) return undefined;
     return {
-      ...{ id, kind: 'site', name: target.name, workspace_id, workspace_name },
-      url: this.names.urlOf('site', target.slug),
+      ...{ id, kind: this.kind, name: target.name, workspace_id, workspace_name },
+      url: this.names.urlOf(this.kind, target.slug),
       protection: PROTECTION[mode as keyof typeof PROTECTION],
       allow: 'view',
       expires_at: null,
       created_by: row.updated_by,
       created_at: iso(row.updated_at),
-      revoke_path: `/api/site-access/${id}`,
+      revoke_path: `/api/${this.kind === 'site' ? 'site' : 'tunnel'}-access/${id}`,
     };
   }
+}
+
+@Injectable()
+export class ExposedSites extends ExposedOfKind {
+  protected readonly kind = 'site';
+}
+
+@Injectable()
+export class ExposedServers extends ExposedOfKind {
+  protected readonly kind = 'server';
 }

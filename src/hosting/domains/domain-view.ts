@@ -1,16 +1,9 @@
 import { isoOrNull } from '../../platform/database/index.js';
-import type { SiteDomainView } from './domains.dto.js';
+import type { DomainView } from './domains.dto.js';
 import type { DomainRow } from './domains.store.js';
 import { recordOf } from './host-proofs.js';
 
-export const viewOf = ({
-  name,
-  state,
-  proof,
-  problem,
-  checked_at,
-  verified_at,
-}: DomainRow): SiteDomainView => ({
+export const viewOf = ({ name, state, proof, problem, checked_at, verified_at }: DomainRow): DomainView => ({
   host: name,
   state,
   record: recordOf(name, proof ?? ''),

@@ -12,6 +12,16 @@ export class SiteDomain extends SiteDomains {
   host: string;
 }
 
+export class ServerDomains {
+  @Field.id('The server')
+  server_id: string;
+}
+
+export class ServerDomain extends ServerDomains {
+  @Field.text('The host', HOST)
+  host: string;
+}
+
 export class DomainRecordView {
   @Field.choice('Its type', ['TXT'])
   type: string;
@@ -23,12 +33,12 @@ export class DomainRecordView {
   value: string;
 }
 
-export class SiteDomainView {
+export class DomainView {
   @Field.text('The host', HOST)
   host: string;
 
   @Field.choice(
-    'pending: its record is yet to be found; verified: the site is served there; failed: its record was missing for two weeks, or somebody else has shown that the host is theirs',
+    'pending: its record is yet to be found; verified: it leads here; failed: its record was missing for two weeks, or somebody else has shown that the host is theirs',
     ['pending', 'verified', 'failed'],
   )
   state: string;
@@ -49,9 +59,9 @@ export class SiteDomainView {
   verified_at: string | null;
 }
 
-export class SiteDomainList {
-  @Field.object('The hosts', () => SiteDomainView, { list: true })
-  items: SiteDomainView[];
+export class DomainList {
+  @Field.object('The hosts', () => DomainView, { list: true })
+  items: DomainView[];
 }
 
 export class RemovedDomainView {

@@ -1,31 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, randomSecret } from '../../platform/access/index.js';
+import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { Audit } from '../../platform/audit/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/index.js';
-import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
-import { Ingress } from '../../platform/ingress/index.js';
-import { type HostedTarget, HostedTargets, HostingDomain } from '../hosts/index.js';
-import { DomainChecks } from './domain-checks.js';
-import { viewOf } from './domain-view.js';
-import { RemovedDomainView, SiteDomain, SiteDomainList, SiteDomains, SiteDomainView } from './domains.dto.js';
-import { type DomainRow, DomainsStore } from './domains.store.js';
-import { hostOf } from './host-rules.js';
-
-const MAX_DOMAINS = 20;
+import { DomainChanges } from './domain-changes.js';
+import { DomainList, DomainView, RemovedDomainView, SiteDomain, SiteDomains } from './domains.dto.js';
 
 /** Hosts of people's own, on which their sites are served. */
 @Injectable()
 export class DomainsService {
-  constructor(
-    private readonly database: Database,
-    private readonly targets: HostedTargets,
-    private readonly domain: HostingDomain,
-    private readonly ingress: Ingress,
-    private readonly store: DomainsStore,
-    private readonly checks: DomainChecks,
-    private readonly audit: Audit,
-  ) {}
+  constructor(private readonly domains: DomainChanges) {}
 
   @Action({
     name: 'site_domain_list',
@@ -35,11 +17,10 @@ export class DomainsService {
     effect: 'read',
     permission: 'site.read',
     input: SiteDomains,
-    output: SiteDomainList,
+    output: DomainList,
   })
-  async list(actor: Actor, { site_id }: SiteDomains): Promise<SiteDomainList> {
-    const target = await this.targets.require(actor, 'site.read', 'site', site_id);
-    return { items: (await this.store.list(target)).map(viewOf) };
+  list(actor: Actor, { site_id }: SiteDomains): Promise<DomainList> {
+    return this.domains.list(actor, 'site', site_id);
   }
 
   @Action({
@@ -50,22 +31,12 @@ export class DomainsService {
     effect: 'write',
     permission: 'site.publish',
     input: SiteDomain,
-    output: SiteDomainView,
+    output: DomainView,
     commitsAnswer: true,
     refuses: { 409: 'The site has as many hosts as it may' },
   })
-  async create(actor: Actor, { site_id, host: given }: SiteDomain): Promise<SiteDomainView> {
-    const target = await this.targets.require(actor, 'site.publish', 'site', site_id);
-    const host = hostOf(given);
-    this.requireForeign(host);
-    return this.database.transaction(async unit => {
-      const added = await this.store.add(unit, target, { host, proof: randomSecret(), createdBy: actor.id });
-      if (!added) return unit.answers(viewOf(await this.find(target, host, unit)));
-      if ((await this.store.count(unit, target)) > MAX_DOMAINS)
-        throw new Conflict(`A site has ${MAX_DOMAINS} custom hosts at most; delete one first`);
-      await this.audit.record(unit, actor, 'site_domain.create', auditTargetOf(target), { host });
-      return unit.answers(viewOf(added));
-    });
+  create(actor: Actor, { site_id, host }: SiteDomain): Promise<DomainView> {
+    return this.domains.create(actor, 'site', site_id, host);
   }
 
   @Action({
@@ -76,20 +47,14 @@ export class DomainsService {
     effect: 'write',
     permission: 'site.publish',
     input: SiteDomain,
-    output: SiteDomainView,
+    output: DomainView,
     refuses: {
       404: 'No such site or host',
       409: 'Another site is served there, whose record is still found',
     },
   })
-  async verify(actor: Actor, { site_id, host }: SiteDomain): Promise<SiteDomainView> {
-    const target = await this.targets.require(actor, 'site.publish', 'site', site_id);
-    const row = await this.find(target, host);
-    if (await this.checks.verify(row))
-      await this.database.transaction(unit =>
-        this.audit.record(unit, actor, 'site_domain.verify', auditTargetOf(target), { host: row.name }),
-      );
-    return viewOf(await this.find(target, host));
+  verify(actor: Actor, { site_id, host }: SiteDomain): Promise<DomainView> {
+    return this.domains.verify(actor, 'site', site_id, host);
   }
 
   @Action({
@@ -104,36 +69,7 @@ export class DomainsService {
     output: RemovedDomainView,
     refuses: { 404: 'No such site or host' },
   })
-  async delete(actor: Actor, { site_id, host }: SiteDomain): Promise<RemovedDomainView> {
-    const target = await this.targets.require(actor, 'site.publish', 'site', site_id);
-    const { name } = await this.find(target, host);
-    await this.database.transaction(async unit => {
-      if (!(await this.store.remove(unit, target, name))) throw noSuchHost();
-      await this.audit.record(unit, actor, 'site_domain.delete', auditTargetOf(target), { host: name });
-      await this.checks.changed(unit);
-    });
-    return { host: name, removed: true };
-  }
-
-  private async find(target: HostedTarget, host: string, unit?: UnitOfWork): Promise<DomainRow> {
-    const row = await this.store.find(target, hostOf(host), unit);
-    if (!row) throw noSuchHost();
-    return row;
-  }
-
-  /** 422 for a host of the installation. */
-  private requireForeign(host: string): void {
-    const { domain } = this.domain;
-    if (this.ingress.has(host) || this.domain.holds(host) || host === domain || host === `share.${domain}`)
-      throw new Invalid(`host must be one of your own; ${host} belongs to this installation`);
+  delete(actor: Actor, { site_id, host }: SiteDomain): Promise<RemovedDomainView> {
+    return this.domains.delete(actor, 'site', site_id, host);
   }
 }
-
-const noSuchHost = () => new NotFound('No such host');
-
-const auditTargetOf = ({ kind, id, organizationId, workspaceId }: HostedTarget) => ({
-  type: kind,
-  id,
-  organization_id: organizationId,
-  workspace_id: workspaceId,
-});

@@ -19,14 +19,14 @@ import { ServerConnections } from './running/server-connections.js';
 import { ServerLinks } from './running/server-links.js';
 import { ServerPrograms } from './running/server-programs.js';
 import { ServerTickets } from './running/server-tickets.js';
-import { Forwarding } from './serving/forwarding.js';
-import { ServerContent } from './serving/server-content.js';
-import { ServerInstances } from './serving/server-instances.js';
-import { ServerTraffic } from './serving/server-traffic.js';
 import { ServerMovesService } from './server-moves.service.js';
 import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
 import { ServersService } from './servers.service.js';
+import { Forwarding } from './serving/forwarding.js';
+import { ServerContent } from './serving/server-content.js';
+import { ServerInstances } from './serving/server-instances.js';
+import { ServerTraffic } from './serving/server-traffic.js';
 import { TunnelsController } from './tunnels.controller.js';
 
 /** Servers: programs of workspaces that run for long, each on a host of its own. */

@@ -8,7 +8,7 @@ import {
 } from '../../../platform/access/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import { TopicCache, Topics } from '../../../platform/topics/index.js';
-import type { HostedTarget } from '../../hosts/index.js';
+import { HOSTED_PERMISSIONS, type HostedTarget } from '../../hosts/index.js';
 import { hostedAccessTopic } from '../policies/access-policies.js';
 import { AccessTokensStore } from './access-tokens.store.js';
 
@@ -40,7 +40,9 @@ export class AccessTokens {
     if (!TOKEN.test(token)) return undefined;
     const look = async () => {
       const found = await this.store.find(hashSecret(token), target);
-      return found?.role && rolesWith('hosting.access').includes(found.role) ? found.id : null;
+      return found?.role && rolesWith(HOSTED_PERMISSIONS[target.kind].open).includes(found.role)
+        ? found.id
+        : null;
     };
     return (await this.tokens.get(`${target.id} ${token}`, look)) ?? undefined;
   }

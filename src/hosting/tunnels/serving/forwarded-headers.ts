@@ -20,7 +20,9 @@ export const HEADER_RULES: HeaderRules = {
 
 /** The subprotocol that holds a token: a browser ends a socket whose server chooses none of what it named. */
 export function ourSubprotocol({ headers }: IncomingMessage): string | undefined {
-  return partsOf(String(headers['sec-websocket-protocol'] ?? ''), ',').find(part => OUR_SUBPROTOCOL.test(part));
+  return partsOf(String(headers['sec-websocket-protocol'] ?? ''), ',').find(part =>
+    OUR_SUBPROTOCOL.test(part),
+  );
 }
 
 function withoutOurs(value: string, separator: string, joint: string, ours: RegExp): string | undefined {

@@ -25,7 +25,10 @@ const NOT_READY: Record<NotReadyReason, { title: string; detail: string }> = {
     detail: 'The server has ended by itself, and is started again in a while',
   },
   late: { title: 'This server is starting', detail: 'The server is still starting; try again in a moment' },
-  full: { title: 'This server is starting', detail: 'The server is starting, and many wait for it; try again in a moment' },
+  full: {
+    title: 'This server is starting',
+    detail: 'The server is starting, and many wait for it; try again in a moment',
+  },
   gone: { title: 'There is nothing here', detail: 'The server was deleted' },
 };
 
