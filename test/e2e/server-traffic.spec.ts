@@ -1,0 +1,207 @@
+/** What reaches programs of servers from outside, and what comes back. */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createLocalJWKSet, jwtVerify } from 'jose';
+import type { Json } from '../harness/client.js';
+import { freePort } from '../harness/free-port.js';
+import { ECHO, TestServers } from '../harness/servers.js';
+import { type Person, TestService } from '../harness/service.js';
+import { WebBrowser } from '../harness/web-browser.js';
+
+let service: TestService;
+let servers: TestServers;
+let ada: Person;
+let stranger: Person;
+let port: number;
+let echo: Json;
+
+beforeAll(async () => {
+  port = await freePort();
+  service = await TestService.start({ PORT: String(port) });
+  ada = await service.person('Ada');
+  stranger = await service.person('Stranger');
+  servers = new TestServers(service, ada.client, await service.workspace(ada, { visibility: 'restricted' }));
+  await servers.write('echo/server.mjs', ECHO);
+  echo = await servers.start('node server.mjs', { folder: 'echo' });
+});
+afterAll(() => service.stop());
+
+const next = async (stream: IncomingMessage | NodeJS.ReadableStream): Promise<string> =>
+  String((await once(stream, 'data'))[0]);
+const headersAt = async (server: Json, headers: Json = {}): Promise<Record<string, string>> => {
+  const { text } = await servers.text(server, '/headers', { headers });
+  const raw: string[] = JSON.parse(text);
+  return Object.fromEntries(
+    raw.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), raw[at + 1] ?? '']] : [])),
+  );
+};
+
+describe('a request', () => {
+  it('reaches the program with its own headers, and with none of ours', async () => {
+    const seen = await headersAt(echo, {
+      ...{ authorization: 'Bearer of-the-app', cookie: 'app=1; atl_visit=x; __Host-atl_visit=y; other=2' },
+      ...{ 'x-atelier-other': 'x', 'x-atelier-viewer': 'forged', 'x-forwarded-for': '8.8.8.8' },
+    });
+    expect(seen).toMatchObject({
+      ...{ authorization: 'Bearer of-the-app', cookie: 'app=1; other=2' },
+      ...{ host: `${echo.slug}.servers.localhost:${port}`, 'x-forwarded-for': '127.0.0.1' },
+      'x-forwarded-proto': 'http',
+    });
+    expect(Object.keys(seen).filter(name => name.startsWith('x-atelier'))).toEqual([]);
+  });
+
+  it('may be large, of known and of unknown length, and so may its answer', async () => {
+    const body = Buffer.alloc(20 * 1024 * 1024, 'abcdefg');
+    const hash = createHash('sha256').update(body).digest('hex');
+    const sent = await servers.text(echo, '/upload', { method: 'POST', body });
+    const headers = { 'transfer-encoding': 'chunked' };
+    const chunked = await servers.text(echo, '/upload', { method: 'POST', body, headers });
+    expect([JSON.parse(sent.text), JSON.parse(chunked.text)]).toEqual([
+      { size: body.length, hash },
+      { size: body.length, hash },
+    ]);
+    expect((await servers.text(echo, '/large')).text.length).toBe(1600 * 65_536);
+  });
+
+  it('gets each piece as it comes, and its end tells the program', async () => {
+    const answer = await servers.ask(echo, '/events');
+    expect(answer.headers['content-type']).toBe('text/event-stream');
+    expect(await next(answer)).toBe('data: first\n\n');
+    answer.destroy();
+    const log = await ada.client.events(`/api/tunnels/${echo.id}/events`, {
+      until: ({ data }) => data.text.includes('a reader has gone'),
+    });
+    expect(log.length).toBeGreaterThan(0);
+  });
+
+  it('gets trailers', async () => {
+    const answer = await servers.ask(echo, '/trailers', { headers: { te: 'trailers' } });
+    answer.resume();
+    await once(answer, 'end');
+    expect(answer.trailers).toEqual({ 'x-sum': '42' });
+  });
+
+  it('gets no cookie for other hosts or of our names', async () => {
+    const { headers } = await servers.text(echo, '/cookies');
+    expect(headers['set-cookie']).toEqual(['mine=1; Path=/']);
+  });
+
+  it('has localhost as its host where the program wants that', async () => {
+    const local = await servers.start('node server.mjs', {
+      folder: 'echo',
+      host_header: 'local',
+      port: 4567,
+    });
+    expect((await headersAt(local)).host).toBe('localhost:4567');
+    await ada.client.delete(`/api/tunnels/${local.id}`);
+  });
+});
+
+describe('a WebSocket', () => {
+  const token = async ({ id }: Json): Promise<string> =>
+    (await ada.client.post(`/api/tunnel-access/${id}/tokens`, { name: 'Test' })).body.token;
+
+  it('is joined with the program, both ways', async () => {
+    const { answer, socket } = await servers.open(echo);
+    expect(answer.statusCode).toBe(101);
+    socket?.write('there and back');
+    expect(await next(socket as never)).toBe('there and back');
+    socket?.destroy();
+  });
+
+  it('is opened by a subprotocol with a token, which ends it within a second when it is revoked', async () => {
+    const closed = await servers.start('node server.mjs', { folder: 'echo' }, 'workspace');
+    expect((await servers.open(closed)).answer.statusCode).toBe(401);
+    const protocol = `atelier.access.${await token(closed)}`;
+    const { answer, socket } = await servers.open(closed, '/', { 'sec-websocket-protocol': protocol });
+    expect([answer.statusCode, answer.headers['sec-websocket-protocol']]).toEqual([101, protocol]);
+    socket?.write('x');
+    await next(socket as never);
+    const ended = once(socket as never, 'close', { signal: AbortSignal.timeout(1_000) });
+    const { items } = (await ada.client.get(`/api/tunnel-access/${closed.id}/tokens`)).body;
+    await ada.client.delete(`/api/tunnel-access/${closed.id}/tokens/${items[0].id}`);
+    await ended;
+    await ada.client.delete(`/api/tunnels/${closed.id}`);
+  });
+});
+
+describe('those who may not', () => {
+  it('are refused, and wake nothing', async () => {
+    const closed = await servers.start('node server.mjs', { folder: 'echo', start: false }, 'workspace');
+    await service.database.query(`update server set state = 'sleeping', wanted = 'running' where id = $1`, [
+      closed.id,
+    ]);
+    expect((await servers.text(closed)).status).toBe(401);
+    expect((await servers.open(closed)).answer.statusCode).toBe(401);
+    expect((await ada.client.get(`/api/tunnels/${closed.id}`)).body.state).toBe('sleeping');
+    const browser = new WebBrowser();
+    const asked = await browser.open(`http://${closed.slug}.servers.localhost:${port}/`);
+    const { email, password } = stranger;
+    expect((await browser.submit(asked, '/hosting/enter/sign-in', { email, password })).status).toBe(403);
+    expect((await ada.client.get(`/api/tunnels/${closed.id}`)).body.state).toBe('sleeping');
+    await ada.client.delete(`/api/tunnels/${closed.id}`);
+  });
+
+  it('learn who they are, and the program with them, by a token for this host alone', async () => {
+    const closed = await servers.start('node server.mjs', { folder: 'echo' }, 'workspace');
+    await ada.client.put(`/api/tunnel-access/${closed.id}`, { mode: 'workspace', identity: 'profile' });
+    const origin = `http://${closed.slug}.servers.localhost:${port}`;
+    const browser = new WebBrowser();
+    const asked = await browser.open(`${origin}/headers`);
+    const { email, password } = ada;
+    const shown = await browser.submit(asked, '/hosting/enter/sign-in', { email, password });
+    const raw: string[] = JSON.parse(shown.text);
+    const viewer = raw[raw.indexOf('X-Atelier-Viewer') + 1] ?? '';
+    const jwks = await (await fetch(`${service.url}/hosting/jwks.json`)).json();
+    const { payload } = await jwtVerify(viewer, createLocalJWKSet(jwks as never), { audience: origin });
+    expect(payload).toMatchObject({ sub: ada.id, name: 'Ada', email: ada.email });
+    expect(raw.join('\n')).not.toContain('atl_');
+    await ada.client.delete(`/api/tunnels/${closed.id}`);
+  });
+});
+
+describe('while there is no process', () => {
+  it('requests wait through restarts, and none fails', async () => {
+    const server = await servers.start('node server.mjs', { folder: 'echo' });
+    const seen = new Map<number, number>();
+    let isOver = false;
+    const asking = Array.from({ length: 8 }, async () => {
+      while (!isOver) {
+        const { status } = await servers.text(server, '/life');
+        seen.set(status, (seen.get(status) ?? 0) + 1);
+      }
+    });
+    const before = (await servers.text(server, '/life')).text;
+    for (let at = 0; at < 2; at++)
+      expect((await ada.client.post(`/api/tunnels/${server.id}/restart`, { wait: 60 })).body.state).toBe(
+        'running',
+      );
+    isOver = true;
+    await Promise.all(asking);
+    expect([...seen.keys()]).toEqual([200]);
+    expect((await servers.text(server, '/life')).text).not.toBe(before);
+    await ada.client.delete(`/api/tunnels/${server.id}`);
+  });
+
+  it('requests wait for one that crashed, and for one that sleeps, which is started once', async () => {
+    const server = await servers.start('node server.mjs', { folder: 'echo' });
+    await servers.text(server, '/exit');
+    expect((await servers.text(server, '/life')).status).toBe(200);
+    await ada.client.patch(`/api/tunnels/${server.id}`, { sleep_after_seconds: 1 });
+    const asleep = async () => (await ada.client.get(`/api/tunnels/${server.id}`)).body.state === 'sleeping';
+    for (let at = 0; at < 200 && !(await asleep()); at++) await new Promise(done => setTimeout(done, 100));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => servers.text(server, '/life')));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(200);
+    await ada.client.delete(`/api/tunnels/${server.id}`);
+  });
+
+  it('requests for one that is stopped are refused with a page', async () => {
+    await ada.client.post(`/api/tunnels/${echo.id}/stop`, { wait: 30 });
+    const { status, text } = await servers.text(echo, '/', { headers: { accept: 'text/html' } });
+    expect([status, text]).toEqual([503, expect.stringContaining('This server is stopped')]);
+    expect((await servers.open(echo)).answer.statusCode).toBe(503);
+  });
+});
