@@ -100,6 +100,7 @@ beforeAll(async () => {
     organization_leave: { organization_id: other.organizationId },
     push_subscription_create: { ...subscription, endpoint: 'https://push.example.com/two' },
     ...(await siteInputs()),
+    ...(await serverInputs()),
     server_create: { slug: 'another', command: 'true' },
     server_restart: { id: await runningServer() },
     server_update: { slug: 'another' },
@@ -158,6 +159,27 @@ async function siteInputs(): Promise<Record<string, Json>> {
     site_update: { slug: 'another' },
     site_version_cancel: { version_id: waiting },
     site_version_delete: { version_id: old },
+  };
+}
+
+/** A host and a token: what actions of servers are about. */
+async function serverInputs(): Promise<Record<string, Json>> {
+  const { server_id } = things;
+  const host = 'app.example.com';
+  await owner.client.post(`/api/tunnels/${server_id}/domains`, { host });
+  const { id } = (await owner.client.post(`/api/tunnel-access/${server_id}/tokens`, { name: 'CI' })).body;
+  const execToken = randomUUID();
+  await service.database.query(
+    `insert into exec_token (id, hash, actor, workspace_id, caller_kind, caller_id, actions, created_at, expires_at)
+     values ($1, 'server', '{}', $2, 'server', $3, '{}', now(), now() + interval '1 hour')`,
+    [execToken, things.workspace_id, server_id],
+  );
+  return {
+    server_domain_create: { host: 'new-app.example.com' },
+    server_domain_delete: { host },
+    server_domain_verify: { host },
+    server_exec_token_revoke: { id: execToken },
+    server_token_revoke: { id },
   };
 }
 

@@ -272,11 +272,24 @@ const CALLS: Record<string, () => Promise<Call>> = {
     const { host } = await made(`/api/sites/${id}/domains`, { host: `${randomUUID()}.example.com` });
     return { path: `/api/sites/${id}/domains/${host}/verify` };
   },
+  '/api/tunnel-access/{serverId}/tokens': async () => ({
+    path: `/api/tunnel-access/${await server('stopped')}/tokens`,
+    body: { name: 'CI' },
+  }),
   '/api/tunnels': async () => ({ path: '/api/tunnels', body: serverInput() }),
   '/api/tunnels/{id}/restart': async () => ({
     path: `/api/tunnels/${await server('crashed')}/restart`,
     body: {},
   }),
+  '/api/tunnels/{serverId}/domains': async () => ({
+    path: `/api/tunnels/${await server('stopped')}/domains`,
+    body: { host: `${randomUUID()}.example.com` },
+  }),
+  '/api/tunnels/{serverId}/domains/{host}/verify': async () => {
+    const id = await server('stopped');
+    const { host } = await made(`/api/tunnels/${id}/domains`, { host: `${randomUUID()}.example.com` });
+    return { path: `/api/tunnels/${id}/domains/${host}/verify` };
+  },
   '/api/tunnels/{id}/start': async () => ({
     path: `/api/tunnels/${await server('stopped')}/start`,
     body: {},
