@@ -355,6 +355,7 @@ const OUTSIDE = [
   ),
   // It asks name servers.
   '/api/sites/{siteId}/domains/{host}/verify',
+  '/api/tunnels/{serverId}/domains/{host}/verify',
   '/api/workspaces/{workspaceId}/tools/{toolName}',
 ];
 /** How a route answers what it did. */

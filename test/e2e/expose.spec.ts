@@ -424,6 +424,8 @@ it('a person and their own key are not asked, and the audit log tells of every a
   for (const path of ['one.form', 'two.form'])
     await ada.client.put(`/api/workspaces/${workspace_id}/files/content`, { path, content: questions });
   const form = await made(`/api/workspaces/${workspace_id}/forms/share`, { path: 'one.form' });
+  const serverInput = { workspace_id, name: 'App', slug: 'ada-app', command: 'true', start: false };
+  const server = (await ada.client.post('/api/tunnels', serverInput)).body;
   const site = await FakeSites.of(service).make(service, ada, 'docs', workspace_id);
   const successor = await service.person('Successor');
   await service.join(successor, { organization: organization_id, role: 'admin' });
@@ -450,6 +452,8 @@ it('a person and their own key are not asked, and the audit log tells of every a
     service_account_key_rotate: { id: account.id, key_id: accountKey.id },
     share_create: { workspace_id, path: 'plan.md' },
     share_update: { id: link.id, allow: 'download' },
+    server_access_set: { server_id: server.id, mode: 'public' },
+    server_token_create: { server_id: server.id, name: 'CI' },
     site_access_set: { site_id: site.id, mode: 'public' },
     site_token_create: { site_id: site.id, name: 'CI' },
     workspace_member_set: { workspace_id, user_id: guest.id, role: 'viewer' },
