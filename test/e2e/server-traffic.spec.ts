@@ -46,7 +46,10 @@ describe('a request', () => {
     });
     expect(seen).toMatchObject({
       ...{ authorization: 'Bearer of-the-app', cookie: 'app=1; other=2' },
-      ...{ host: `${echo.slug}.servers.localhost:${port}`, 'x-forwarded-host': `${echo.slug}.servers.localhost:${port}` },
+      ...{
+        host: `${echo.slug}.servers.localhost:${port}`,
+        'x-forwarded-host': `${echo.slug}.servers.localhost:${port}`,
+      },
       'x-forwarded-proto': 'http',
     });
     expect(Object.keys(seen).filter(name => name.startsWith('x-atelier'))).toEqual([]);
