@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { DeletedView } from '../../platform/dto/index.js';
 import { HostedExecTokenList, SiteId, SiteTokenId } from './access.dto.js';
-import { TokenChanges } from './tokens/token-changes.js';
+import { TokenChanges } from './token-changes.js';
 
 /** The tokens by which a site runs the actions that it offers. They never leave the service. */
 @Injectable()

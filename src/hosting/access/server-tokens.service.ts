@@ -10,7 +10,7 @@ import {
   NewAccessTokenView,
   ServerTokenId,
 } from './access.dto.js';
-import { TokenChanges } from './tokens/token-changes.js';
+import { TokenChanges } from './token-changes.js';
 
 /** Tokens with which programs open a server. */
 @Injectable()

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, hashSecret } from '../../../platform/access/index.js';
-import { ExecTokens } from '../../../platform/actions/index.js';
-import { Audit } from '../../../platform/audit/index.js';
-import { Database, iso, newId } from '../../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
-import { NotFound } from '../../../platform/errors/index.js';
-import { HOSTED_PERMISSIONS, type HostedKind, HostedTargets } from '../../hosts/index.js';
-import type { AccessTokenView, HostedExecTokenList, NewAccessTokenView, TokenInput } from '../access.dto.js';
-import { auditTargetOf } from '../access-changes.js';
-import { AccessPolicies } from '../policies/access-policies.js';
-import { newAccessToken } from './access-tokens.js';
-import { AccessTokensStore, type TokenRow } from './access-tokens.store.js';
+import { type Actor, hashSecret } from '../../platform/access/index.js';
+import { ExecTokens } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, iso, newId } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { NotFound } from '../../platform/errors/index.js';
+import { HOSTED_PERMISSIONS, type HostedKind, HostedTargets } from '../hosts/index.js';
+import type { AccessTokenView, HostedExecTokenList, NewAccessTokenView, TokenInput } from './access.dto.js';
+import { auditTargetOf } from './access-changes.js';
+import { AccessPolicies } from './policies/access-policies.js';
+import { newAccessToken } from './tokens/access-tokens.js';
+import { AccessTokensStore, type TokenRow } from './tokens/access-tokens.store.js';
 
 const WEEK_SECONDS = 7 * 86_400;
 
