@@ -1,7 +1,12 @@
 /** Servers whose worker is killed, told to end, cut off or stopped: they run elsewhere soon, and never twice at once. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { connect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { InstancesStore } from '../../src/hosting/tunnels/records/instances.store.js';
+import { ServerConnections } from '../../src/hosting/tunnels/running/server-connections.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 import { Workers } from './workers.js';
@@ -57,6 +62,28 @@ async function make(): Promise<void> {
   server = made.body;
 }
 
+/** Its program, reached from this process, which does not run it; with `change` to where its row says that it is. */
+async function ask(change: (address: Json) => Json = address => address): Promise<string> {
+  const [instances, connections] = [InstancesStore, ServerConnections].map(it =>
+    service.app.get(it as never, { strict: false }),
+  ) as [InstancesStore, ServerConnections];
+  const instance = await instances.current(server.id);
+  if (!instance) throw new Error('It does not run');
+  const at = { ...instance, address: change(instance.address ?? {}) };
+  const socket = await connections.connect(at, AbortSignal.timeout(10_000));
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+  return text(socket);
+}
+
+/** Where other machines reach it. */
+const ported = async (): Promise<number> => {
+  const [row] = await service.database.query<{ port: number }>(
+    `select (address ->> 'port')::int as port from server_instance where server_id = $1 and state = 'running'`,
+    [server.id],
+  );
+  return row?.port ?? 0;
+};
+
 const holder = async (): Promise<string> => {
   const [row] = await service.database.query<{ holder: string }>(
     `select holder from server_instance where server_id = $1 and state = 'running'`,
@@ -66,6 +93,19 @@ const holder = async (): Promise<string> => {
 };
 
 describe('a server', () => {
+  it('is reached from other processes of its machine, and of others', async () => {
+    await make();
+    await workers.start({ INTERNAL_PORT: '0', INTERNAL_HOST: '127.0.0.1' });
+    await until(({ state }) => state === 'running');
+    expect(await ask()).toContain('here');
+    expect(await ask(({ path: _path, ...remote }) => remote)).toContain('here');
+    expect(await ask(address => ({ ...address, path: '/nowhere/link.sock' }))).toContain('here');
+    await expect(ask(({ path }) => ({ path: `${path}.gone` }))).rejects.toThrow('cannot be reached');
+    // Without the key of the installation, nothing is said.
+    const stranger = connect({ host: '127.0.0.1', port: await ported(), rejectUnauthorized: false });
+    await expect(once(stranger, 'secureConnect')).rejects.toThrow();
+  });
+
   it('runs elsewhere when its worker is killed', async () => {
     await make();
     const first = await workers.start();

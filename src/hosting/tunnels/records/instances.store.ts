@@ -9,7 +9,6 @@ import { reachedFrom, serversTopic, serverTopic } from './servers.store.js';
 /** Where a process of the service other than the holder reaches it. */
 export interface InstanceAddress {
   /** A socket of the same machine. */
-  readonly machine?: string;
   readonly path?: string;
   /** Elsewhere. */
   readonly host?: string;

@@ -1,11 +1,12 @@
 import { connect as connectSocket, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
 import { Injectable } from '@nestjs/common';
 import { Leases } from '../../../platform/leases/index.js';
 import { Log } from '../../../platform/log/index.js';
-import { type InstanceRow, InstancesStore } from '../records/instances.store.js';
+import { type InstanceAddress, type InstanceRow, InstancesStore } from '../records/instances.store.js';
 import { RunningServers } from './running-servers.js';
-import { readLine, ServerTickets } from './server-tickets.js';
+import { LINK_TLS, readLine, ServerTickets } from './server-tickets.js';
 
 type Reached = Pick<InstanceRow, 'id' | 'holder' | 'address'>;
 
@@ -56,21 +57,45 @@ export class ServerConnections {
 
   private async elsewhere({ id, address }: Reached, signal: AbortSignal): Promise<Duplex> {
     const where = address ?? (await this.instances.find(id))?.address;
-    if (!where?.path) throw new Unreachable();
-    const socket = connectSocket({ path: where.path, allowHalfOpen: true, signal });
-    // Later errors end the stream, and with it the exchange.
-    socket.on('error', () => socket.destroy());
-    await opened(socket);
+    if (!where) throw new Unreachable();
+    const socket = await this.dial(where, signal);
     socket.write(`${this.tickets.write(id)}\n`);
     const answer = await readLine(socket);
     if (answer === 'open') return socket;
     socket.destroy();
     throw new Unreachable();
   }
+
+  /** By the socket of this machine, or else over the network. */
+  private async dial({ path, host, port }: InstanceAddress, signal: AbortSignal): Promise<Socket> {
+    try {
+      if (path) return await opened(connectSocket({ path, allowHalfOpen: true, signal }), 'connect');
+    } catch (error) {
+      if (host === undefined) throw error;
+    }
+    const [key] = this.tickets.keys;
+    if (host === undefined || port === undefined || !key) throw new Unreachable();
+    const options = {
+      host,
+      port,
+      allowHalfOpen: true,
+      pskCallback: () => key,
+      checkServerIdentity: () => undefined,
+    };
+    const socket = connectTls({ ...LINK_TLS, ...options });
+    const stop = () => socket.destroy();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await opened(socket, 'secureConnect');
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
 }
 
-function opened(socket: Socket): Promise<void> {
+function opened(socket: Socket, event: 'connect' | 'secureConnect'): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    socket.once('connect', resolve).once('close', () => reject(new Unreachable()));
+    socket.on('error', () => socket.destroy());
+    socket.once(event, () => resolve(socket)).once('close', () => reject(new Unreachable()));
   });
 }

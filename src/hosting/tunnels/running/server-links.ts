@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
+import { hostname } from 'node:os';
 import path from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { DoorClosed, PortRefused } from '#libs/sandbox-door/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Log } from '../../../platform/log/index.js';
 import type { InstanceAddress } from '../records/instances.store.js';
 import { RunningServers } from './running-servers.js';
-import { readLine, ServerTickets } from './server-tickets.js';
+import { LINK_TLS, readLine, ServerTickets } from './server-tickets.js';
 
 const MAX_GREETING_MS = 5_000;
 
@@ -16,7 +18,7 @@ const MAX_GREETING_MS = 5_000;
 @Injectable()
 export class ServerLinks implements BeforeApplicationShutdown {
   private readonly sockets = new Set<Socket>();
-  private opening: Promise<{ server: Server; folder: string; address: InstanceAddress }> | undefined;
+  private opening: Promise<{ servers: Server[]; folder: string; address: InstanceAddress }> | undefined;
 
   constructor(
     private readonly config: Config,
@@ -34,19 +36,34 @@ export class ServerLinks implements BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     const opened = await this.opening;
     if (!opened) return;
-    opened.server.close();
+    for (const server of opened.servers) server.close();
     for (const socket of this.sockets) socket.destroy();
     await rm(opened.folder, { recursive: true, force: true });
   }
 
   private async open() {
-    // Nobody but the account of the service passes through it.
+    // Only the account of the service passes through it.
     const folder = await mkdtemp(path.join(this.config.scratchDir, 'atelier-link-'));
     const file = path.join(folder, 'link.sock');
-    const server = createServer({ allowHalfOpen: true, noDelay: true }, socket => void this.serve(socket));
-    server.listen(file);
-    await once(server, 'listening');
-    return { server, folder, address: { path: file } };
+    const serve = (socket: Socket) => void this.serve(socket);
+    const local = createServer({ allowHalfOpen: true, noDelay: true }, serve).listen(file);
+    await once(local, 'listening');
+    const { internalPort, internalHost = hostname() } = this.config;
+    if (internalPort === undefined) return { servers: [local], folder, address: { path: file } };
+    const remote = createTlsServer(
+      { ...LINK_TLS, allowHalfOpen: true, pskCallback: (_socket, identity) => this.keyOf(identity) },
+      serve,
+    );
+    remote.on('tlsClientError', error => this.log.debug({ err: error }, 'a link to a server was refused'));
+    remote.listen(internalPort);
+    await once(remote, 'listening');
+    const bound = remote.address();
+    const port = typeof bound === 'object' && bound ? bound.port : internalPort;
+    return { servers: [local, remote], folder, address: { path: file, host: internalHost, port } };
+  }
+
+  private keyOf(identity: string): Buffer | null {
+    return this.tickets.keys.find(key => key.identity === identity)?.psk ?? null;
   }
 
   private async serve(near: Socket): Promise<void> {

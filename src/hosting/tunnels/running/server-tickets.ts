@@ -1,6 +1,14 @@
+import { hash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
+
+/** By these, both sides agree on other keys as well, so that what was recorded cannot be read with this one later. */
+export const LINK_TLS = {
+  ciphers: 'ECDHE-PSK-CHACHA20-POLY1305:ECDHE-PSK-AES256-CBC-SHA384',
+  minVersion: 'TLSv1.2',
+  maxVersion: 'TLSv1.2',
+} as const;
 
 const VALID_MS = 60_000;
 const MAX_LINE = 4096;
@@ -17,6 +25,11 @@ export class ServerTickets {
 
   constructor(vault: Vault) {
     this.seal = vault.seal('server links');
+  }
+
+  /** For TLS with a key that all processes have (RFC 4279), and no certificates: with which both sides prove themselves. */
+  get keys(): { identity: string; psk: Buffer }[] {
+    return this.seal.keys().map(psk => ({ identity: hash('sha256', psk, 'hex').slice(0, 32), psk }));
   }
 
   write(instance: string): string {

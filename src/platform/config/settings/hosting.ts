@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import {
   asChoice,
+  asHost,
   asInteger,
   asNames,
   InvalidSetting,
@@ -81,6 +82,16 @@ export const hostingSettings = {
     'Servers that one process runs at a time; 0: it runs none.',
     asInteger(0, 10_000),
     20,
+  ),
+  internalPort: optional(
+    'INTERNAL_PORT',
+    'Port on which processes that run servers are reached by gateways on other machines, over TLS; unset: only from the same machine.',
+    asInteger(0, 65535),
+  ),
+  internalHost: optional(
+    'INTERNAL_HOST',
+    'Address under which other machines reach INTERNAL_PORT of this one. Unset: its host name.',
+    asHost,
   ),
   serverSleepSeconds: setting(
     'SERVER_SLEEP_SECONDS',
