@@ -13,6 +13,7 @@ export {
 export { isHidden, OutsideWrites, pathBelow } from './outside-writes.js';
 export {
   countInWords,
+  documentOf,
   type IconName,
   icon,
   passwordPage,

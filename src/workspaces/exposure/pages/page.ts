@@ -51,15 +51,23 @@ export const timeInWords = (iso: string): Html =>
 export const countInWords = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
-/** By the style itself, of which there are few. */
-const styleHashes = new Map<string, string>();
+/** A style, and what allows it in a policy. */
+interface Sheet {
+  readonly css: string;
+  readonly hash: string;
+}
 
-function hashOf(style: string): string {
-  const known = styleHashes.get(style);
-  if (known) return known;
-  const made = createHash('sha256').update(style).digest('base64');
-  styleHashes.set(style, made);
-  return made;
+const sheetOf = (css: string): Sheet => ({ css, hash: createHash('sha256').update(css).digest('base64') });
+const PLAIN = sheetOf(STYLE);
+
+/** By what they have besides {@link STYLE}, of which there are few. */
+const sheets = new Map<string, Sheet>();
+
+function styleOf({ style }: SharePage): Sheet {
+  if (style === undefined) return PLAIN;
+  const known = sheets.get(style) ?? sheetOf(STYLE + style);
+  sheets.set(style, known);
+  return known;
 }
 
 export interface SharePage {
@@ -85,7 +93,7 @@ const SANDBOX = 'sandbox allow-same-origin allow-forms allow-downloads';
 /** A page loads only what lies beside it, and no script unless it says so. */
 function policyOf(page: SharePage): string {
   const { showsPdf, runsScripts, frameAncestors = [], formTargets = [] } = page;
-  const styles = [`'sha256-${hashOf(styleOf(page))}'`, ...(runsScripts ? ["'self'"] : [])];
+  const styles = [`'sha256-${styleOf(page).hash}'`, ...(runsScripts ? ["'self'"] : [])];
   const parts = [
     "default-src 'none'",
     `style-src ${styles.join(' ')}`,
@@ -101,9 +109,11 @@ function policyOf(page: SharePage): string {
   return parts.join('; ');
 }
 
-const styleOf = ({ style }: SharePage): string => (style === undefined ? STYLE : STYLE + style);
-
-export function sendSharePage(reply: FastifyReply, page: SharePage): void {
+export function sendSharePage(
+  reply: FastifyReply,
+  page: SharePage,
+  document: string | Buffer = documentOf(page),
+): void {
   const isFramed = (page.frameAncestors?.length ?? 0) > 0;
   void reply
     .status(page.status ?? 200)
@@ -114,17 +124,18 @@ export function sendSharePage(reply: FastifyReply, page: SharePage): void {
       'cache-control': 'no-store',
       'content-type': 'text/html; charset=utf-8',
     })
-    .send(documentOf(page));
+    .send(document);
 }
 
-function documentOf(page: SharePage): string {
+/** The whole of a page, for those who send it often. */
+export function documentOf(page: SharePage): string {
   const { title, body, narrow } = page;
   const content = html`<a class="skip" href="#content">Skip to the content</a>
 <main class="${narrow ? 'page narrow' : 'page'}" id="content">
 ${body}
 </main>
 <footer>Shared with Atelier</footer>`;
-  return documentHtml({ title, style: styleOf(page), body: content.text });
+  return documentHtml({ title, style: styleOf(page).css, body: content.text });
 }
 
 const NOTICES = {

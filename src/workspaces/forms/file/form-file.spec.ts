@@ -58,6 +58,7 @@ output: answers.csv
 
   it.each([
     ['', 'The file is empty'],
+    ['title: "a\\0b"\nfields: []', 'title has characters that cannot be shown'],
     ['- a', 'The file must be lines of "key: value"'],
     ['title: [', 'not valid YAML'],
     ['titel: T\nfields: []', 'Did you mean "title"?'],

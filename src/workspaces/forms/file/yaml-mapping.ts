@@ -58,6 +58,7 @@ export class YamlMapping {
     if (typeof value !== 'string' && typeof value !== 'number') return this.error(key, 'must be text');
     const text = String(value).trim();
     if (text.length > max) return this.error(key, `may have at most ${max} characters`);
+    if (!isPlain(text)) return this.error(key, 'has characters that cannot be shown');
     return text;
   }
 
@@ -108,7 +109,7 @@ export class YamlMapping {
     const node = this.map.get(key, true);
     const items = isScalar(node) && node.value !== null ? [node] : this.list(key, max);
     const texts = items.map(item => (isScalar(item) ? String(item.value ?? '').trim() : ''));
-    if (texts.some(text => text === '' || text.length > 200))
+    if (texts.some(text => text === '' || text.length > 200 || !isPlain(text)))
       return this.error(key, 'must be a list of short texts') ?? [];
     return texts;
   }
@@ -128,8 +129,11 @@ export class YamlMapping {
       const name = `${this.pathOf(key)}[${index + 1}]`;
       if (isScalar(item) && item.value !== null) {
         const text = String(item.value).trim();
-        if (text === '' || text.length > 200)
-          this.findings.error(`${name} must have 1 to 200 characters`, lineOf(item, this.lines));
+        if (text === '' || text.length > 200 || !isPlain(text))
+          this.findings.error(
+            `${name} must have 1 to 200 characters that can be shown`,
+            lineOf(item, this.lines),
+          );
         return { id: text, label: text };
       }
       const option = YamlMapping.of(item, name, this.lines, this.findings);
@@ -152,6 +156,9 @@ export class YamlMapping {
     return this.name ? `${this.name}.${key}` : key;
   }
 }
+
+/** Whether a database and a page can hold it. */
+const isPlain = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
 function lineOf(node: Node, lines: LineCounter): number | null {
   const range = (node as { range?: [number, number, number] } | null | undefined)?.range;

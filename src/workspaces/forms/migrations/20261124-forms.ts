@@ -54,7 +54,6 @@ export class Forms extends Migration {
       );
       create unique index form_submission_key on form_submission (form_id, submission_key);
       create index form_submission_form_id on form_submission (form_id, id);
-      create index form_submission_recent on form_submission (form_id, received_at);
       create index form_submission_waiting on form_submission (form_id, id) where state = 'received';
       create index form_submission_spam on form_submission (received_at) where state = 'spam';
       create index form_submission_written on form_submission (written_at) where state = 'written';

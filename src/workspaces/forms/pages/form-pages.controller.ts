@@ -11,6 +11,7 @@ import { ProofOfWork } from '../receiving/proof-of-work.js';
 import { type Outcome, Receiving } from '../receiving/receiving.js';
 import { Tickets } from '../receiving/tickets.js';
 import { closedPage, closedReason, donePage, formPage, isClosed } from './form-page.js';
+import { ReadyPages } from './ready-pages.js';
 
 const WRONG = 'That is not the password of this form.';
 
@@ -19,6 +20,8 @@ const WRONG = 'That is not the password of this form.';
 @ApiExcludeController()
 @Controller()
 export class FormPagesController {
+  private readonly ready = new ReadyPages();
+
   constructor(
     private readonly visits: FormVisits,
     private readonly tickets: Tickets,
@@ -31,7 +34,8 @@ export class FormPagesController {
     return answer(request, reply, async () => {
       const open = await this.visits.open(tokenOf(request), request);
       if (isClosed(open.state)) return sendSharePage(reply, closedPage(open.definition, open.state));
-      sendSharePage(reply, await this.page(open));
+      const { page, document } = this.ready.of(await this.shown(open));
+      sendSharePage(reply, page, document);
     });
   }
 
@@ -127,13 +131,14 @@ export class FormPagesController {
     return open;
   }
 
-  private async page({ form, definition, home }: OpenForm, refused?: Outcome & { kind: 'refused' }) {
-    const proof = await this.proofs.isNeeded(form.id, definition);
-    const shown = { definition, home, proof, ...this.tickets.issue(form.id) };
-    if (!refused) return formPage(shown);
-    const { values, mistakes, problem } = refused;
+  private async page(open: OpenForm, { values, mistakes, problem }: Outcome & { kind: 'refused' }) {
     const filled = { values, mistakes: new Map(mistakes.map(({ id, message }) => [id, message])) };
-    return formPage({ ...shown, filled, problem, status: 422 });
+    return formPage({ ...(await this.shown(open)), filled, problem, status: 422 });
+  }
+
+  private async shown({ form, definition, home }: OpenForm) {
+    const proof = await this.proofs.isNeeded(form.id, definition);
+    return { definition, home, proof, ...this.tickets.issue(form.id) };
   }
 }
 

@@ -14,15 +14,18 @@ import { Tickets } from './tickets.js';
 const MIN_AGE_MS = 3_000;
 const MAX_AGE_MS = 24 * 3_600_000;
 
+const WAKE_MS = 50;
+const TOO_OLD = 'The page was open for too long. Look your answers over, and send them again.';
+
 type Found =
   | { readonly kind: 'new'; readonly key: string; readonly reason: string | null }
-  /** The same was handed in before. */
-  | { readonly kind: 'known' }
-  | { readonly kind: 'refused'; readonly problem: string };
+  | { readonly kind: 'refused'; readonly key?: string; readonly problem: string };
 
 /** Whether something that was handed in is kept, and as what. */
 @Injectable()
 export class Admission {
+  private waking: NodeJS.Timeout | undefined;
+
   constructor(
     private readonly config: Config,
     private readonly database: Database,
@@ -35,14 +38,9 @@ export class Admission {
   ) {}
 
   /** By its ticket, and the field that people do not see. */
-  async look({ form }: OpenForm, { ticket, values }: HandedIn): Promise<Found> {
+  look({ form }: OpenForm, { ticket, values }: HandedIn): Found {
     const read = this.tickets.read(form.id, ticket);
-    if (!read || read.age > MAX_AGE_MS)
-      return {
-        kind: 'refused',
-        problem: 'The page was open for too long. Look your answers over, and send them again.',
-      };
-    if (await this.submissions.has(form.id, read.key)) return { kind: 'known' };
+    if (!read || read.age > MAX_AGE_MS) return { kind: 'refused', key: read?.key, problem: TOO_OLD };
     const isFilled = (values.get(read.decoy) ?? []).some(value => value !== '');
     if (isFilled)
       return { kind: 'new', key: read.key, reason: 'A field that people do not see was filled in' };
@@ -74,13 +72,26 @@ export class Admission {
     const { maxResponses } = definition;
     const added =
       maxResponses === null ? await this.submissions.add(row) : await this.addWithin(row, maxResponses);
-    if (added === true && row.state === 'received') this.topics.publish(submissionsTopic());
+    if (added === true && row.state === 'received') this.wakeWriter();
     if (added === 'full') return 'full';
     return added ? 'added' : 'known';
   }
 
+  /** Whether the same was handed in before. */
+  async isKnown({ form }: OpenForm, key: string | undefined): Promise<boolean> {
+    return key !== undefined && (await this.submissions.has(form.id, key));
+  }
+
   waitingBytes(formId: string): Promise<number> {
     return this.submissions.waitingBytes(formId);
+  }
+
+  /** Many that come at once wake it once. Where that is lost with the process, others look by themselves. */
+  private wakeWriter(): void {
+    this.waking ??= setTimeout(() => {
+      this.waking = undefined;
+      this.topics.publish(submissionsTopic());
+    }, WAKE_MS).unref();
   }
 
   private addWithin(row: NewSubmission, most: number): Promise<boolean | 'full'> {

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hashSecret } from '../../../platform/access/index.js';
+import { accessTopic, hashSecret, workspaceAccessTopic } from '../../../platform/access/index.js';
 import { Gone, NotFound } from '../../../platform/errors/index.js';
+import { TopicCache, Topics } from '../../../platform/topics/index.js';
 import { LinkAccess, mayStill } from '../../exposure/index.js';
 import type { FormDefinition } from '../file/index.js';
 import { CurrentForms } from '../links/current-forms.js';
 import { stateOf } from '../links/form-views.js';
-import { type FormRow, FormsStore } from '../records/forms.store.js';
+import { type FormRow, FormsStore, formTopic } from '../records/forms.store.js';
 import { SubmissionsStore } from '../records/submissions.store.js';
 
 /** A form that was opened by its link. */
@@ -18,15 +19,25 @@ export interface OpenForm {
   readonly state: ReturnType<typeof stateOf>;
 }
 
+const MAX_ROWS = 500;
+const TTL_MS = 60_000;
+
 /** Opening forms: what anybody on the internet can ask of one. */
 @Injectable()
 export class FormVisits {
+  /** By the hash of their tokens, until something changes that decides about them. */
+  private readonly rows: TopicCache<FormRow | undefined>;
+
   constructor(
     private readonly forms: FormsStore,
     private readonly submissions: SubmissionsStore,
     private readonly current: CurrentForms,
     private readonly access: LinkAccess,
-  ) {}
+    topics: Topics,
+  ) {
+    const kinds = [formTopic, accessTopic, workspaceAccessTopic];
+    this.rows = new TopicCache(topics, kinds, { max: MAX_ROWS, ttlMs: TTL_MS });
+  }
 
   /** Throws NotFound, Gone, or Locked where the password is yet to be entered. */
   async open(token: string, request: FastifyRequest): Promise<OpenForm> {
@@ -47,7 +58,8 @@ export class FormVisits {
   }
 
   private async find(token: string): Promise<FormRow> {
-    const form = await this.forms.findByTokenHash(hashSecret(token));
+    const hash = hashSecret(token);
+    const form = await this.rows.get(hash, () => this.forms.findByTokenHash(hash));
     if (!form || !mayStill(form, 'form.share')) throw new NotFound('No such form');
     if (form.expires_at !== null && new Date(form.expires_at) <= new Date())
       throw new Gone('This form has expired');

@@ -34,8 +34,7 @@ export class ProofOfWork {
     if (protection !== 'auto') return protection === 'pow';
     const known = this.known.get(formId);
     if (known && Date.now() - known.at < KNOWN_MS) return known.isNeeded;
-    const { responses, seconds } = PRESSURE;
-    const isNeeded = this.submissions.recent(formId, seconds, responses).then(count => count >= responses);
+    const isNeeded = this.submissions.isPressed(formId, PRESSURE);
     isNeeded.catch(() => this.known.delete(formId));
     if (this.known.size >= MAX_KNOWN) this.known.clear();
     this.known.set(formId, { at: Date.now(), isNeeded });

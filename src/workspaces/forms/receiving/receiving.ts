@@ -50,13 +50,13 @@ export class Receiving {
       for (const { field } of staged.files) counts.set(field, (counts.get(field) ?? 0) + 1);
       const { answers, mistakes } = checkAnswers(definition, handed.values, counts);
       const all = [...mistakes, ...staged.mistakes];
-      const refused = { kind: 'refused', values: handed.values } as const;
-      const found = await this.admission.look(open, handed);
-      if (found.kind === 'known') return { kind: 'received' };
-      if (found.kind === 'refused') return { ...refused, mistakes: all, problem: found.problem };
-      if (all.length > 0) return { ...refused, mistakes: all };
-      const proven = await this.admission.prove(open, handed, request.ip);
-      if (proven !== undefined) return { ...refused, mistakes: [], problem: proven };
+      const found = this.admission.look(open, handed);
+      const problem = found.kind === 'refused' ? found.problem : await this.proof(open, handed, all, request);
+      if (found.kind === 'refused' || all.length > 0 || problem !== undefined) {
+        // What was kept before is confirmed again, whatever is wrong with it now.
+        if (await this.admission.isKnown(open, found.key)) return { kind: 'received' };
+        return { kind: 'refused', values: handed.values, mistakes: all, problem };
+      }
       if (staged.files.length > 0) await this.staged.settle(form.id, id);
       const { key, reason } = found;
       const added = await this.admission.keep(open, {
@@ -68,6 +68,16 @@ export class Receiving {
     } finally {
       if (!isKept) await this.staged.remove(form.id, id);
     }
+  }
+
+  /** What is to be done before it is taken; mistakes come first. */
+  private async proof(
+    open: OpenForm,
+    handed: HandedIn,
+    mistakes: readonly Mistake[],
+    { ip }: FastifyRequest,
+  ): Promise<string | undefined> {
+    return mistakes.length > 0 ? undefined : this.admission.prove(open, handed, ip);
   }
 
   /** What a preview makes of it; nothing is stored. */

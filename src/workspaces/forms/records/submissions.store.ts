@@ -39,6 +39,11 @@ export interface NewSubmission {
   readonly address_hash: string;
 }
 
+export interface Pressure {
+  readonly responses: number;
+  readonly seconds: number;
+}
+
 type Queries = Pick<Database, 'tables'>;
 
 @Injectable()
@@ -80,15 +85,13 @@ export class SubmissionsStore {
     return rows[0]?.count ?? 0;
   }
 
-  /** How many came in the last so many seconds, up to `most`. */
-  async recent(formId: string, seconds: number, most: number): Promise<number> {
-    const { rows } = await sql<{ count: number }>`
-      select count(*)::int as count from (
-        select from form_submission
-        where form_id = ${formId} and received_at > now() - ${seconds} * interval '1 second' limit ${most}) r`.execute(
-      this.database.tables(),
-    );
-    return rows[0]?.count ?? 0;
+  /** Whether so many came in the last so many seconds. Ids rise with time. */
+  async isPressed(formId: string, { responses, seconds }: Pressure): Promise<boolean> {
+    const { rows } = await sql`
+      select from (
+        select received_at from form_submission where form_id = ${formId} order by id desc offset ${responses - 1} limit 1) r
+      where received_at > now() - ${seconds} * interval '1 second'`.execute(this.database.tables());
+    return rows.length > 0;
   }
 
   /** Bytes of files that wait outside of their workspace. */
@@ -154,7 +157,7 @@ export class SubmissionsStore {
 
   async written(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
     await sql`
-      update form_submission set state = 'written', written_at = now(), bytes = 0
+      update form_submission set state = 'written', written_at = coalesce(written_at, now()), bytes = 0
       where id = any(${[...ids]}::uuid[]) and state = 'received'`.execute(unit.tables());
   }
 

@@ -50,8 +50,10 @@ export class WaitingStore {
     return rows[0]?.is_new ?? false;
   }
 
+  /** What comes meanwhile is written together, a second later. */
   async succeed(unit: UnitOfWork, formId: string): Promise<void> {
-    await sql`update form set trouble = null where id = ${formId} and trouble is not null`.execute(
+    await sql`
+      update form set trouble = null, retry_at = now() + interval '1 second' where id = ${formId}`.execute(
       unit.tables(),
     );
   }

@@ -5,6 +5,7 @@ import { defineEvent, Events } from '../../../platform/events/index.js';
 import { defineJob, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
 import { type NamedLease, NamedLeases } from '../../../platform/leases/index.js';
 import { DueTimers } from '../../../platform/schedule/index.js';
+import { Topics } from '../../../platform/topics/index.js';
 import { NoRoom } from '../../changes/index.js';
 import { type FormFacts, factsOf, formTroubled } from '../links/current-forms.js';
 import { type FormRow, FormsStore } from '../records/forms.store.js';
@@ -20,7 +21,7 @@ export const writeResponses = defineJob('write_form_responses', {
   payload: ['form_id'],
 });
 
-const BATCH = 500;
+const BATCH = 1_000;
 
 /**
  * Writes what was received to the files of forms. The row is the truth: a response is marked as written after the file has
@@ -38,6 +39,7 @@ export class ResponseWriter implements OnApplicationBootstrap {
     private readonly leases: NamedLeases,
     private readonly timers: DueTimers,
     private readonly events: Events,
+    private readonly topics: Topics,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -92,10 +94,13 @@ export class ResponseWriter implements OnApplicationBootstrap {
         );
         await this.waiting.succeed(unit, formId);
         if (added.problem !== undefined) await this.moved(unit, form, added.path, added.problem);
-        const facts = { ...factsOf(form), count: rows.length, output: added.path };
-        if (form.definition.notify) await this.events.publish(unit, formSubmitted, facts);
+        // Those that were written before are no news.
+        const count = rows.filter(({ written_at }) => written_at === null).length;
+        const facts = { ...factsOf(form), count, output: added.path };
+        if (form.definition.notify && count > 0) await this.events.publish(unit, formSubmitted, facts);
       });
       await this.batches.tidy(formId, rows);
+      if (rows.length < BATCH) return this.topics.publish(submissionsTopic());
     }
   }
 
