@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { networkOf } from '../../../platform/limits/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
@@ -27,7 +27,7 @@ export class Tickets {
   }
 
   issue(formId: string, at = Date.now()): { ticket: string; decoy: string } {
-    const key = randomBytes(16).toString('base64url');
+    const key = randomUUID();
     const time = at.toString(36);
     const ticket = `${key}.${time}.${this.seal.sign(`${formId} ${key} ${time}`)}`;
     return { ticket, decoy: decoyOf(key) };
@@ -36,7 +36,7 @@ export class Tickets {
   /** Undefined for what is no ticket of the form. */
   read(formId: string, ticket: string): Ticket | undefined {
     const [, key = '', time = '', signature = ''] =
-      /^([\w-]{22})\.([0-9a-z]{1,12})\.([\w-]{1,200})$/.exec(ticket) ?? [];
+      /^([0-9a-f-]{36})\.([0-9a-z]{1,12})\.([\w-]{1,200})$/.exec(ticket) ?? [];
     if (key === '' || !this.seal.verify(`${formId} ${key} ${time}`, signature)) return undefined;
     return { key, age: Date.now() - Number.parseInt(time, 36), decoy: decoyOf(key) };
   }
