@@ -111,6 +111,9 @@ export class WorkspacesStore {
   ): Promise<void> {
     const values = { ...changes, updated_at: new Date().toISOString() };
     await unit.tables().updateTable('workspace').set(values).where('id', '=', id).execute();
+    // Triggers tell other processes; this one knows before the caller's next request.
+    if (changes.visibility || changes.features_off)
+      await this.topics.publishWithCommit(unit, workspaceAccessTopic(id));
   }
 
   async remove(unit: UnitOfWork, id: string): Promise<void> {
