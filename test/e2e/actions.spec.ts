@@ -325,7 +325,7 @@ describe('every action that takes a workspace', () => {
       form_share: 422,
       sandbox_stop: 404,
     };
-    const [seen, expected]: Json[][] = [[], []];
+    const [seen, expected]: [Json[], Json[]] = [[], []];
     for (const action of catalog.filter(takesWorkspace)) {
       const body = { input: sampleInput(action, ids), dry_run: true };
       const of = async (client: Client) => client.post(`/api/actions/${action.name}/run`, body);
@@ -423,7 +423,7 @@ it('a rehearsal of any action about something sees it or not as the action would
     site_version_cancel: 409,
     workspace_member_remove: 404,
   };
-  const [seen, expected]: Json[][] = [[], []];
+  const [seen, expected]: [Json[], Json[]] = [[], []];
   for (const action of things) {
     const noun = Object.keys(ids).find(name => action.name.startsWith(`${name}_`));
     const input = { ...sampleOf(action) };
