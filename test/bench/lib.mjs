@@ -195,7 +195,7 @@ function isExecutable(file) {
 export const skip = (name, what) => process.stdout.write(`${name}: skipped, ${what}\n`);
 
 /** Serves a folder; nothing is logged, two processes, files sent by the kernel: how one would run it. */
-export async function nginx(program, root, workers = 2) {
+export async function nginx(program, root, workers = 2, more = { http: '', server: '' }) {
   const at = folder();
   const port = await freePort();
   writeFileSync(
@@ -205,7 +205,8 @@ export async function nginx(program, root, workers = 2) {
     events {}
     http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
       ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${at}/${name};`).join(' ')}
-      server { listen 127.0.0.1:${port}; root ${root}; } }`,
+      ${more.http}
+      server { listen 127.0.0.1:${port}; root ${root}; ${more.server} } }`,
   );
   const child = spawn(program, ['-p', at, '-c', path.join(at, 'nginx.conf')], {
     stdio: ['ignore', 'ignore', 'inherit'],
