@@ -1,20 +1,18 @@
 /** Without a sign of life of the host for so long, the program ends all of the sandbox. */
 const SILENCE_MS = 8_000;
 
-/** Connections that the program keeps ready for the host to take. */
-const SPARES = 8;
-
 /**
  * A program for Node.js that runs inside a sandbox without network. It connects to the Unix socket `door.sock` beside it, from
  * inside to outside only:
  *
- * - once for control: it writes `c`. The host writes lines: `need 5` asks for more spare connections, `end` to send SIGTERM to all
- *   other programs, `alive` (then it ends them all where no other follows within eight seconds), `ports` for the ports of TCP that listen in the sandbox, which it answers by a line with their numbers.
+ * - once for control: it writes `c`. The host writes lines: `need 5` asks for as many spare connections, `end` to send SIGTERM to all
+ *   other programs, `alive` (then it ends them all where no other follows within eight seconds), `ports` for the ports of TCP that
+ *   listen in the sandbox, which it answers by a line with their numbers.
  * - for each spare connection: it writes `s` and waits. The host writes a port and a line feed; the program connects to it on
  *   127.0.0.1 or ::1, answers `+` or `-`, and copies bytes in both directions.
  *
  * It ends when the control connection does. With a path as its argument it runs that module first, such as the relay of
- * `egress-proxy`, so that both need one process. It says `ready` when the host may take connections.
+ * `egress-proxy`, so that both need one process.
  */
 export const doorSource = `'use strict';
 const fs = require('node:fs');
@@ -74,7 +72,6 @@ function spare() {
     if (at < 0) return head.length > 5 ? drop() : undefined;
     far.off('data', take);
     far.pause();
-    spare();
     if (at + 1 < bytes.length) far.unshift(bytes.subarray(at + 1));
     dial(Number(head), ['127.0.0.1', '::1'], near => {
       if (far.destroyed) return near && near.destroy();
@@ -85,11 +82,7 @@ function spare() {
   });
 }
 
-const control = net.connect(path, () => {
-  control.write('c');
-  for (let n = 0; n < ${SPARES}; n++) spare();
-  if (!relay) process.stdout.write('ready\\n', () => process.stdout.destroy());
-});
+const control = net.connect(path, () => control.write('c'));
 control.on('error', () => {}).on('close', () => process.exit());
 require('node:readline').createInterface({ input: control }).on('line', line => {
   const [word, count] = line.split(' ');
@@ -101,13 +94,14 @@ require('node:readline').createInterface({ input: control }).on('line', line => 
 `;
 
 /**
- * Shell commands that start the program in the background and wait until it is ready; they leave nothing of themselves to the
- * commands that follow.
+ * Shell commands that start the program in the background, and wait for the relay where there is one; they leave nothing of
+ * themselves to the commands that follow.
  *
  * @param node path of Node.js, @param folder of the door, and @param relay a module to run with it, all inside
  */
 export function startDoor(node: string, folder: string, relay?: string): string {
   const program = [node, `${folder}/door.cjs`, ...(relay === undefined ? [] : [relay])];
   const words = program.map(word => `"${word}"`).join(' ');
+  if (relay === undefined) return `(${words} </dev/null >/dev/null 2>&1 &)`;
   return `read -r _ < <( (${words} </dev/null 2>/dev/null &) )`;
 }

@@ -4,10 +4,12 @@ import { createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import { doorSource } from './door-program.js';
 
-/** Spare connections that are kept; programs of the sandbox could open any number. */
-const MAX_SPARES = 64;
-/** Connections that say nothing of themselves. */
-const MAX_UNKNOWN = 64;
+/** Spare connections that are kept ready. */
+const SPARES = 8;
+/** Connections beyond those asked for that may be open before they say what they are. */
+const MORE_UNKNOWN = 8;
+/** Bytes to a program that does not read them. */
+const MAX_UNREAD = 64 * 1024;
 /** Characters of an answer. */
 const MAX_LINE = 1024;
 /** How long a spare connection, an answer to a question, or a connection inside is waited for. */
@@ -46,6 +48,8 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
   private readonly questions: ((line: string) => void)[] = [];
   private control: Socket | undefined;
   private unknown = 0;
+  /** Connections that were asked for and have not come. */
+  private asked = 0;
   private isClosed = false;
 
   private constructor() {
@@ -147,7 +151,7 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
     this.sockets.add(socket);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => this.sockets.delete(socket));
-    if (this.isClosed || this.unknown >= MAX_UNKNOWN) return void socket.destroy();
+    if (this.isClosed || this.unknown >= this.asked + MORE_UNKNOWN) return void socket.destroy();
     this.unknown++;
     const timer = setTimeout(() => socket.destroy(), WAIT_MS);
     const kind = await firstByte(socket);
@@ -159,23 +163,38 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
   }
 
   private keep(socket: Socket): void {
+    // The program opens none unasked; what else runs in the sandbox could.
+    if (this.asked === 0) return void socket.destroy();
+    this.asked--;
     const next = this.waiting.shift();
     if (next) next.take(socket);
-    else if (this.spares.length < MAX_SPARES) this.store(socket);
-    else socket.destroy();
+    else this.store(socket);
+  }
+
+  /** Asks for as many as wait, and for spares. */
+  private ask(): void {
+    const { control } = this;
+    const missing = this.waiting.length + SPARES - this.spares.length - this.asked;
+    if (!control || missing <= 0) return;
+    if (control.writableLength > MAX_UNREAD) return void control.destroy();
+    this.asked += missing;
+    control.write(`need ${missing}\n`);
   }
 
   private store(socket: Socket): void {
     this.spares.push(socket);
     socket.once('close', () => {
       const index = this.spares.indexOf(socket);
-      if (index >= 0) this.spares.splice(index, 1);
+      if (index < 0) return;
+      this.spares.splice(index, 1);
+      this.ask();
     });
   }
 
   private spare(signal: AbortSignal): Promise<Socket> {
     if (signal.aborted) return Promise.reject(signal.reason);
     const kept = this.spares.pop();
+    this.ask();
     if (kept) return Promise.resolve(kept);
     const { control } = this;
     if (!control) return Promise.reject(new DoorClosed());
@@ -185,6 +204,8 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
         signal.removeEventListener('abort', over);
         const index = this.waiting.indexOf(waiting);
         if (index >= 0) this.waiting.splice(index, 1);
+        // What was asked for and did not come is asked for again.
+        if (this.asked > 0) this.asked--;
         reject(signal.aborted ? signal.reason : new DoorClosed());
       };
       const waiting = {
@@ -197,8 +218,7 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
       this.waiting.push(waiting);
       control.setMaxListeners(0).once('close', over);
       signal.addEventListener('abort', over, { once: true });
-      // Each connection that is taken is made good for; those that wait are more than that.
-      control.write('need 1\n');
+      this.ask();
     });
   }
 
@@ -216,10 +236,12 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
     control.once('end', () => control.destroy());
     control.once('close', () => {
       this.control = undefined;
+      this.asked = 0;
       this.questions.length = 0;
       for (const socket of this.spares) socket.destroy();
       this.emit('lost');
     });
+    this.ask();
     this.emit('open');
   }
 }

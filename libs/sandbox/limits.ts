@@ -17,6 +17,8 @@ export interface SandboxLimits {
   outputBytes: number;
   /** Size of each file it writes. */
   fileBytes: number;
+  /** Files and sockets that each process has open. */
+  openFiles: number;
   /** Space in its private /tmp. */
   tmpBytes: number;
 }
@@ -30,6 +32,7 @@ export const defaultLimits: SandboxLimits = {
   wallMs: 120_000,
   outputBytes: MiB,
   fileBytes: 1024 * MiB,
+  openFiles: 1024,
   tmpBytes: 256 * MiB,
 };
 

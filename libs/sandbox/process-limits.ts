@@ -14,8 +14,8 @@ const resources = {
 
 type Letter = keyof typeof resources;
 
-/** No core dumps in the workspace; descriptors and locked memory as ordinary programs need them. */
-const fixed = { c: 0, n: 1024, l: 65_536 };
+/** No core dumps in the workspace; locked memory as ordinary programs need it. */
+const fixed = { c: 0, l: 65_536 };
 
 /**
  * Shell commands that confine the shell, what it becomes, and all descendants.
@@ -23,7 +23,7 @@ const fixed = { c: 0, n: 1024, l: 65_536 };
  * @param processes bound on the user's tasks, where no control group counts those of the command
  */
 export function limitCommands(limits: SandboxLimits, processes: number | undefined): string {
-  const bounds = { ...fixed, f: limits.fileBytes, u: processes };
+  const bounds = { ...fixed, f: limits.fileBytes, n: limits.openFiles, u: processes };
   const commands = Object.entries(bounds).flatMap(([letter, wanted]) => bound(letter as Letter, wanted));
   // The kernel warns with SIGXCPU at the soft limit and kills at the hard one.
   commands.push(...bound('t', limits.cpuSeconds, '-S -'), ...bound('t', limits.cpuSeconds + 1, '-H -'));

@@ -172,7 +172,11 @@ describe('a door', () => {
   });
 
   it('waits no longer than its caller', async () => {
-    await start(`${signal('STOP')}; echo up; sleep 100`);
+    const output = await start(
+      `echo up; until [ -e go ]; do sleep 0.02; done; ${signal('STOP')}; echo stopped; sleep 100`,
+    );
+    writeFileSync(join(folder, 'workspace', 'go'), '');
+    while (!output.join('').includes('stopped')) await new Promise(resolve => setTimeout(resolve, 5));
     await expect(door.connect(3000, AbortSignal.timeout(200))).rejects.toThrow('timeout');
   });
 

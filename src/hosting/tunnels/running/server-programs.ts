@@ -18,6 +18,8 @@ import { ServerActions } from './server-actions.js';
 const FOLDER = '/run/server';
 const PORT = 3000;
 const MAX_PROCESSES = 256;
+/** Of each process. A connection takes two of the door, and one of the program. */
+const OPEN_FILES = 8192;
 const TMP_BYTES = 256 * 1024 * 1024;
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
@@ -94,7 +96,7 @@ export class ServerPrograms {
           env: { ...this.env.of(server), ...this.given(server, port) },
           limits: {
             memoryBytes: Number(server.memory_bytes ?? this.config.serverMemoryBytes),
-            ...{ processes: MAX_PROCESSES, tmpBytes: TMP_BYTES },
+            ...{ processes: MAX_PROCESSES, openFiles: OPEN_FILES, tmpBytes: TMP_BYTES },
             ...{ wallMs: UNLIMITED, cpuSeconds: UNLIMITED, outputBytes: UNLIMITED },
           },
           bind: { from: folder, to: FOLDER },
