@@ -8,6 +8,7 @@ import type { Json } from '../harness/client.js';
 import { freePort } from '../harness/free-port.js';
 import { ECHO, TestServers } from '../harness/servers.js';
 import { type Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
 import { WebBrowser } from '../harness/web-browser.js';
 
 let service: TestService;
@@ -162,6 +163,41 @@ describe('those who may not', () => {
     expect(payload).toMatchObject({ sub: ada.id, name: 'Ada', email: ada.email });
     expect(raw.join('\n')).not.toContain('atl_');
     await ada.client.delete(`/api/tunnels/${closed.id}`);
+  });
+});
+
+describe('a program', () => {
+  it('has the keys of viewers, and the actions of its list, with one line of bash', async () => {
+    await servers.write(
+      'tools/see.sh',
+      'cat "$ATELIER_VIEWER_JWKS"; echo; actions file_list path=echo\nexec sleep 1000',
+    );
+    const { body } = await ada.client.post('/api/tunnels', {
+      ...{ workspace_id: servers.workspace, name: 'Tools', slug: 'tools-of-ada', folder: 'tools' },
+      ...{ command: 'bash see.sh', actions: ['file_list'] },
+    });
+    const log = await ada.client.events(`/api/tunnels/${body.id}/events`, {
+      until: ({ data }) => data.text.includes('server.mjs'),
+    });
+    expect(log.map(({ data }) => data.text).join('')).toContain('"keys":[{');
+    await ada.client.delete(`/api/tunnels/${body.id}`);
+  });
+
+  it('that ends by itself is told to who made it, once', async () => {
+    const { body } = await ada.client.post('/api/tunnels', {
+      ...{ workspace_id: servers.workspace, name: 'Frail', slug: 'frail', command: 'echo broken; exit 4' },
+      restart: 'never',
+    });
+    await ada.client.post(`/api/tunnels/${body.id}/start`, { wait: 30 });
+    await settled(service, 'notifications');
+    const { items } = (await ada.client.get('/api/notifications?category=server')).body;
+    expect(items.filter(({ data }: Json) => data.server_id === body.id)).toMatchObject([
+      {
+        ...{ type: 'server.failed', title: 'The server “Frail” is not started any more' },
+        body: expect.stringContaining('exit code 4'),
+      },
+    ]);
+    await ada.client.delete(`/api/tunnels/${body.id}`);
   });
 });
 

@@ -67,6 +67,6 @@ import { VisitsStore } from './visits/visits.store.js';
     Visits,
     VisitsStore,
   ],
-  exports: [AccessControl, AccessPolicies, ViewerTokens, Visits],
+  exports: [AccessControl, AccessPolicies, ViewerKeys, ViewerTokens, Visits],
 })
 export class AccessModule {}

@@ -25,7 +25,8 @@ interface ViewerKey {
 }
 
 const PLACE = 'hosted_viewer_key';
-const TOPIC = defineTopic('hosted-viewer-keys')();
+/** There is another key, or one less. */
+export const viewerKeysTopic = defineTopic('hosted-viewer-keys')();
 const DAY_MS = 86_400_000;
 /** Age at which a key gets a successor, and at which it is forgotten: its tokens have ended by then. */
 const LIFE_MS = 90 * DAY_MS;
@@ -44,7 +45,7 @@ export class ViewerKeys implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.topics.subscribe(TOPIC, () => {
+    this.topics.subscribe(viewerKeysTopic, () => {
       this.ring = undefined;
     });
   }
@@ -71,7 +72,7 @@ export class ViewerKeys implements OnModuleInit {
         unit,
         old.map(({ secretId }) => secretId),
       );
-      await this.topics.publishOnCommit(unit, TOPIC);
+      await this.topics.publishOnCommit(unit, viewerKeysTopic);
     });
     this.ring = undefined;
   }
@@ -116,7 +117,7 @@ export class ViewerKeys implements OnModuleInit {
       const [newest] = await this.vault.list(PLACE, unit);
       if (newest && Date.now() - newest.createdAt.getTime() < maxAgeMs) return;
       await this.vault.put(unit, { place: PLACE, organization_id: null }, value);
-      await this.topics.publishOnCommit(unit, TOPIC);
+      await this.topics.publishOnCommit(unit, viewerKeysTopic);
     });
   }
 }

@@ -1,1 +1,2 @@
+export { serverCrashed, serverFailed } from './records/server-events.js';
 export { TunnelsModule } from './tunnels.module.js';

@@ -19,6 +19,7 @@ import { ServerConnections } from './running/server-connections.js';
 import { ServerLinks } from './running/server-links.js';
 import { ServerPrograms } from './running/server-programs.js';
 import { ServerTickets } from './running/server-tickets.js';
+import { ViewerKeyFile } from './running/viewer-key-file.js';
 import { ServerMovesService } from './server-moves.service.js';
 import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
@@ -56,6 +57,7 @@ import { TunnelsController } from './tunnels.controller.js';
     ServerKeeper,
     ServerLinks,
     ServerPrograms,
+    ViewerKeyFile,
     ServerTickets,
     ServerContent,
     ServerInstances,

@@ -5,6 +5,7 @@ import { DomainsSource } from './domains.source.js';
 import { FormsSource } from './forms.source.js';
 import { InvitationsSource } from './invitations.source.js';
 import { RunsSource } from './runs.source.js';
+import { ServersSource } from './servers.source.js';
 import { SharesSource } from './shares.source.js';
 import { SitesSource } from './sites.source.js';
 import { SourcesStore } from './sources.store.js';
@@ -18,6 +19,7 @@ export const sources = [
   FormsSource,
   InvitationsSource,
   RunsSource,
+  ServersSource,
   SharesSource,
   SitesSource,
   SourcesStore,

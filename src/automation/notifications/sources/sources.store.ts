@@ -82,6 +82,17 @@ export class SourcesStore {
       .executeTakeFirst();
   }
 
+  async server(id: string) {
+    return this.database
+      .tables()
+      .selectFrom('server as s')
+      .innerJoin('workspace as w', 'w.id', 's.workspace_id')
+      .select(['s.id', 's.name', 's.state', 's.reason', 's.created_by', 's.actor', 's.workspace_id'])
+      .select('w.organization_id')
+      .where('s.id', '=', id)
+      .executeTakeFirst();
+  }
+
   /** A custom host that was verified once. */
   async domain(kind: HostedKind, targetId: string, host: string) {
     return this.database

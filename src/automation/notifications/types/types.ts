@@ -105,6 +105,17 @@ export const TYPES = {
     summary: 'A version of a site of yours went live',
     needs: 'site.read',
   },
+  'server.crashed': {
+    severity: 'info',
+    summary: 'A server of yours ended by itself, and is started again',
+    needs: 'tunnel.read',
+  },
+  'server.failed': {
+    severity: 'warning',
+    summary: 'A server of yours is not started any more',
+    needs: 'tunnel.read',
+    mail: 'on',
+  },
   'domain.failing': {
     severity: 'warning',
     summary: 'The DNS record of a host of yours is not found any more',

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { Events } from '../../../platform/events/index.js';
 import { Leases } from '../../../platform/leases/index.js';
 import { Topics } from '../../../platform/topics/index.js';
+import { serverCrashed, serverFailed } from './server-events.js';
 import type { InstanceState, ServerExit, ServerState } from './server-states.js';
 import { reachedFrom, serversTopic, serverTopic } from './servers.store.js';
 
@@ -47,6 +49,7 @@ export class InstancesStore {
   constructor(
     private readonly database: Database,
     private readonly topics: Topics,
+    private readonly events: Events,
     private readonly leases: Leases,
   ) {
     this.leased = leases.rows('server_instance');
@@ -179,6 +182,7 @@ export class InstancesStore {
         after !== undefined &&
         !(await this.leaveToPredecessor(unit, key, after)) &&
         (await this.move(unit, key, after));
+      if (isCounted) await this.publish(unit, { server_id, instance_id: id }, after);
       await this.changed(unit, server_id);
       return isCounted;
     });
@@ -280,6 +284,15 @@ export class InstancesStore {
       unit.tables(),
     );
     return rows.length > 0;
+  }
+
+  private async publish(
+    unit: UnitOfWork,
+    ids: { server_id: string; instance_id: string },
+    { state, restarts }: AfterEnd,
+  ): Promise<void> {
+    if (state === 'failed') await this.events.publish(unit, serverFailed, ids);
+    else if (state === 'crashed' && restarts === 1) await this.events.publish(unit, serverCrashed, ids);
   }
 
   private get processId(): string {

@@ -13,10 +13,13 @@ import { HostNames } from '../../hosts/index.js';
 import { ServerEnv } from '../records/server-env.js';
 import type { ServerRow } from '../records/servers.store.js';
 import { ServerActions } from './server-actions.js';
+import { VIEWER_KEY_FILE, ViewerKeyFile } from './viewer-key-file.js';
 
 /** Seen inside: the door, and what else the service has for the program. */
 const FOLDER = '/run/server';
 const PORT = 3000;
+/** The development server of Vite answers on these hosts as well. */
+const VITE_HOSTS = '__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS';
 const MAX_PROCESSES = 256;
 /** Of each process. A connection takes two of the door, and one of the program. */
 const OPEN_FILES = 8192;
@@ -66,6 +69,7 @@ export class ServerPrograms {
     private readonly env: ServerEnv,
     private readonly actions: ServerActions,
     private readonly hosts: HostNames,
+    private readonly keys: ViewerKeyFile,
     private readonly leases: Leases,
   ) {}
 
@@ -83,6 +87,7 @@ export class ServerPrograms {
     const door = await SandboxDoor.open(folder, this.folders.ownerOf(workspace));
     const hasOwnPorts = !this.sandboxes.sharesNetwork;
     const port = server.port ?? (hasOwnPorts ? PORT : await freePort());
+    const forgetKeys = await this.keys.keep(folder);
     // Where this process stands still, its servers end before others take them over.
     const beat = () => this.leases.isFresh && door.beat();
     const heart = setInterval(beat, BEAT_MS).unref();
@@ -107,6 +112,7 @@ export class ServerPrograms {
         });
       } finally {
         clearInterval(heart);
+        forgetKeys();
         await door.close();
         await rm(folder, { recursive: true, force: true });
         await this.actions.end(server);
@@ -119,7 +125,8 @@ export class ServerPrograms {
     const url = this.hosts.urlOf('server', slug);
     return {
       ...{ PORT: String(port), HOST: '0.0.0.0', ATELIER_URL: this.config.baseUrl },
-      ...(url === null ? {} : { ATELIER_SERVER_URL: url }),
+      ATELIER_VIEWER_JWKS: path.posix.join(FOLDER, VIEWER_KEY_FILE),
+      ...(url === null ? {} : { ATELIER_SERVER_URL: url, [VITE_HOSTS]: new URL(url).hostname }),
     };
   }
 }

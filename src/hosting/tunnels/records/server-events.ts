@@ -1,0 +1,11 @@
+import { defineEvent } from '../../../platform/events/index.js';
+
+interface EndedInstance {
+  readonly server_id: string;
+  readonly instance_id: string;
+}
+
+/** A program ended by itself, for the first time since it ran well, and is started again. */
+export const serverCrashed = defineEvent<EndedInstance>('server.crashed');
+/** A program is not started any more. */
+export const serverFailed = defineEvent<EndedInstance>('server.failed');

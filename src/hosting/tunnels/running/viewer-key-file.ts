@@ -1,0 +1,34 @@
+import { rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { Log } from '../../../platform/log/index.js';
+import { Topics } from '../../../platform/topics/index.js';
+import { ViewerKeys, viewerKeysTopic } from '../../access/index.js';
+
+export const VIEWER_KEY_FILE = 'viewer-jwks.json';
+
+/** The keys by which programs know that a viewer is who X-Atelier-Viewer says, in a file: they may have no network. */
+@Injectable()
+export class ViewerKeyFile {
+  constructor(
+    private readonly keys: ViewerKeys,
+    private readonly topics: Topics,
+    private readonly log: Log,
+  ) {}
+
+  /** Writes it to a folder, again whenever there are others; returns what ends that. */
+  async keep(folder: string): Promise<() => void> {
+    await this.write(folder);
+    return this.topics.subscribe(viewerKeysTopic, () => {
+      this.write(folder).catch((error: unknown) =>
+        this.log.warn({ err: error }, 'the keys of viewers could not be given to a server'),
+      );
+    });
+  }
+
+  private async write(folder: string): Promise<void> {
+    const file = path.join(folder, VIEWER_KEY_FILE);
+    await writeFile(`${file}.new`, JSON.stringify(await this.keys.jwks()), { mode: 0o644 });
+    await rename(`${file}.new`, file);
+  }
+}
