@@ -170,7 +170,9 @@ describe('a program', () => {
   it('has the keys of viewers, and the actions of its list, with one line of bash', async () => {
     await servers.write(
       'tools/see.sh',
-      'cat "$ATELIER_VIEWER_JWKS"; echo; actions file_list path=echo\nexec sleep 1000',
+      `cat "$ATELIER_VIEWER_JWKS"; echo
+actions run file_list '{"path": "echo"}'
+exec sleep 1000`,
     );
     const { body } = await ada.client.post('/api/tunnels', {
       ...{ workspace_id: servers.workspace, name: 'Tools', slug: 'tools-of-ada', folder: 'tools' },
