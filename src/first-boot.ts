@@ -21,6 +21,7 @@ the same tools that you have over the API.
 - \`data/cities.csv\`: something to count and sort
 - \`scripts/largest.sh\`: something to run
 - \`site/index.html\`: something to publish: docs/sites.md of the service says how
+- \`server/server.js\`: something to start and reach: docs/servers.md of the service says how
 - \`forms/feedback.form\`: something to share and fill in: docs/forms.md of the service says how
 - \`.agents/reviewer.md\`: a subagent that may read and search, and change nothing
 `,
@@ -63,6 +64,32 @@ tail -n +2 data/cities.csv | sort -t, -k3 -nr | head -3 | cut -d, -f1
 `,
   'site/style.css': `:root { color-scheme: light dark; font: 1.1rem/1.6 system-ui, sans-serif; }
 body { max-width: 40rem; margin: 15vh auto; padding: 0 1rem; }
+`,
+  'server/server.js': `// A page with a clock: the time is sent each second, as server-sent events.
+const http = require('node:http');
+
+const page = \`<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><title>Clock</title></head>
+  <body>
+    <h1 id="time"></h1>
+    <script>new EventSource('/time').onmessage = ({ data }) => { time.textContent = data; };</script>
+  </body>
+</html>\`;
+
+http
+  .createServer((request, response) => {
+    if (request.url !== '/time') {
+      response.setHeader('Content-Type', 'text/html; charset=utf-8');
+      return response.end(page);
+    }
+    response.setHeader('Content-Type', 'text/event-stream');
+    const send = () => response.write(\`data: \${new Date().toISOString()}\\n\\n\`);
+    send();
+    const timer = setInterval(send, 1000);
+    response.on('close', () => clearInterval(timer));
+  })
+  .listen(process.env.PORT, () => console.log('The clock is at ' + process.env.ATELIER_SERVER_URL));
 `,
   'forms/feedback.form': `title: How was it?
 description: Two minutes of your time. What you write goes to **forms/feedback.csv** of this workspace.

@@ -25,6 +25,7 @@ import { SiteStorageColumns } from './hosting/sites/migrations/20261124-site-sto
 import { SitesTables } from './hosting/sites/migrations/20261124-sites.js';
 import { ServerLogColumns } from './hosting/tunnels/migrations/20261125-server-log.js';
 import { ServersTables } from './hosting/tunnels/migrations/20261125-servers.js';
+import { ServerSeconds } from './hosting/tunnels/migrations/20261126-server-seconds.js';
 import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
 import { EmailChange } from './identity/auth/migrations/20261122-email-change.js';
 import { Billing } from './identity/billing/migrations/20261121-billing.js';
@@ -145,4 +146,5 @@ export const migrations = [
   { name: '20261125-servers', class: ServersTables },
   { name: '20261125-server-log', class: ServerLogColumns },
   { name: '20261124-forms', class: Forms },
+  { name: '20261126-server-seconds', class: ServerSeconds },
 ];

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { InstancesStore } from '../../src/hosting/tunnels/records/instances.store.js';
 import { ServerConnections } from '../../src/hosting/tunnels/running/server-connections.js';
+import { ServerMeter } from '../../src/hosting/tunnels/running/server-meter.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -234,4 +235,29 @@ describe('a server without requests', () => {
     expect(view.instance).toBeNull();
     await move(server, 'stop');
   });
+});
+
+it('enters how long it ran into the usage, once', async () => {
+  const server = await start();
+  const seconds = async () => {
+    await service.app.get(ServerMeter, { strict: false }).meter();
+    const usage = await ada.client.get(
+      `/api/billing/usage?organization_id=${ada.organizationId}&group_by=workspace`,
+    );
+    return usage.body.items.find(({ key }: Json) => key === workspace).server_seconds;
+  };
+  const before = await seconds();
+  await service.database.query(
+    "update server_instance set metered_until = now() - interval '1 hour' where server_id = $1 and state = 'running'",
+    [server.id],
+  );
+  const after = await seconds();
+  expect(after - before).toBeGreaterThan(3599);
+  expect((await seconds()) - after).toBeLessThan(600);
+  await service.database.query(
+    "update server_instance set metered_until = now() - interval '1 hour' where server_id = $1 and state = 'running'",
+    [server.id],
+  );
+  expect((await ada.client.delete(`/api/tunnels/${server.id}`)).status).toBe(200);
+  expect((await seconds()) - after).toBeGreaterThan(3599);
 });

@@ -7,9 +7,8 @@ export const SLUG_HINT =
 
 /** Names that people would take for the service itself. */
 const RESERVED = new Set(
-  `www api admin share mail app apps auth login account accounts assets cdn static status support help docs-api
-  console dashboard internal localhost root server servers site sites system test webmail smtp imap pop ftp ssh ns1 ns2
-  autoconfig autodiscover wpad isatap security abuse postmaster hostmaster webmaster atelier`.split(/\s+/),
+  `www api admin share mail auth login account accounts internal localhost root webmail autoconfig autodiscover wpad isatap
+  security abuse postmaster hostmaster webmaster atelier`.split(/\s+/),
 );
 
 /** 422 for what cannot be a slug. */

@@ -8,6 +8,7 @@ import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { HostedTargets, HostNames, slugOf } from '../hosts/index.js';
 import { type ServerRow, ServersStore } from './records/servers.store.js';
+import { ServerMeter } from './running/server-meter.js';
 import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
 import { CreateServer, ListServers, ServerId, ServerPage, ServerView, UpdateServer } from './servers.dto.js';
@@ -29,6 +30,7 @@ export class ServersService implements OnModuleInit {
     private readonly targets: HostedTargets,
     private readonly rules: ServerRules,
     private readonly views: ServerViews,
+    private readonly meter: ServerMeter,
     private readonly audit: Audit,
   ) {}
 
@@ -187,6 +189,7 @@ export class ServersService implements OnModuleInit {
     await this.database.deletion(async unit => {
       const server = await this.servers.lock(unit, id);
       await this.names.release(unit, 'server', id);
+      await this.meter.enter(unit, id);
       await this.servers.remove(unit, id);
       const { name, slug } = server;
       await this.audit.record(unit, actor, 'server.delete', targetOf(server), { name, slug });

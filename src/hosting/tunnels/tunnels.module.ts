@@ -17,6 +17,7 @@ import { RunningServers } from './running/running-servers.js';
 import { ServerActions } from './running/server-actions.js';
 import { ServerConnections } from './running/server-connections.js';
 import { ServerLinks } from './running/server-links.js';
+import { ServerMeter } from './running/server-meter.js';
 import { ServerPrograms } from './running/server-programs.js';
 import { ServerTickets } from './running/server-tickets.js';
 import { ViewerKeyFile } from './running/viewer-key-file.js';
@@ -56,6 +57,7 @@ import { TunnelsController } from './tunnels.controller.js';
     RunningServers,
     ServerKeeper,
     ServerLinks,
+    ServerMeter,
     ServerPrograms,
     ViewerKeyFile,
     ServerTickets,

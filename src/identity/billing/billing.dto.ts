@@ -109,6 +109,9 @@ export class UsageSumView {
   @Field.number('Seconds that builds of sites took', { example: 42.5 })
   build_seconds: number;
 
+  @Field.number('Seconds that servers ran', { example: 86400 })
+  server_seconds: number;
+
   @Field.number('Bytes stored, times the hours they were', { example: 7340032 })
   storage_byte_hours: number;
 

@@ -6,6 +6,7 @@ export type { PlannedSpend } from './budgets.store.js';
 export {
   enterBuild,
   enterModelCall,
+  enterServer,
   enterStorage,
   enterToolCall,
   freeReservation,

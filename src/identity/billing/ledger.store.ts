@@ -85,6 +85,18 @@ export async function enterBuild(
   );
 }
 
+/** Enters how long servers of a workspace ran, for who had them run. */
+export async function enterServer(
+  unit: Pick<UnitOfWork, 'tables'>,
+  entry: { organizationId: string; workspaceId: string; actorId: string; seconds: number },
+): Promise<void> {
+  await sql`
+    insert into usage_entry (time, organization_id, workspace_id, actor_id, kind, seconds)
+    values (now(), ${entry.organizationId}, ${entry.workspaceId}, ${entry.actorId}, 'server_seconds', ${entry.seconds})`.execute(
+    unit.tables(),
+  );
+}
+
 /** In the order of ids, so that statements that meet here wait for each other and never in a circle. */
 function spentOn(run: RawBuilder<unknown>, costUsd: number): RawBuilder<unknown> {
   return sql`spent as (
@@ -139,6 +151,7 @@ interface SumRow {
   cache_write_tokens: string;
   tool_seconds: number;
   build_seconds: number;
+  server_seconds: number;
   storage_byte_hours: number;
   spend_usd: string;
   unpriced_calls: string;
@@ -152,6 +165,7 @@ export const NOTHING_USED: UsageSumView = {
   cache_write_tokens: 0,
   tool_seconds: 0,
   build_seconds: 0,
+  server_seconds: 0,
   storage_byte_hours: 0,
   spend_usd: 0,
   unpriced_calls: 0,
@@ -196,6 +210,7 @@ const SUMS = sql`
   coalesce(sum(cache_write_tokens), 0) as cache_write_tokens,
   coalesce(sum(seconds) filter (where kind = 'tool_seconds'), 0) as tool_seconds,
   coalesce(sum(seconds) filter (where kind = 'build_seconds'), 0) as build_seconds,
+  coalesce(sum(seconds) filter (where kind = 'server_seconds'), 0) as server_seconds,
   coalesce(sum(byte_hours), 0) as storage_byte_hours,
   coalesce(sum(cost_usd), 0) as spend_usd,
   count(*) filter (where kind = 'model_call' and cost_usd is null) as unpriced_calls`;
@@ -209,6 +224,7 @@ function sumView(row: SumRow): UsageSumView {
     cache_write_tokens: Number(row.cache_write_tokens),
     tool_seconds: row.tool_seconds,
     build_seconds: row.build_seconds,
+    server_seconds: row.server_seconds,
     storage_byte_hours: row.storage_byte_hours,
     spend_usd: Number(row.spend_usd),
     unpriced_calls: Number(row.unpriced_calls),

@@ -341,6 +341,7 @@ export interface Schema {
     holder: string | null; address: Json<'server_instance.address'> | null; is_successor: Generated<boolean>;
     port: number | null; memory_bytes: Big | null; cpu_ms: Big | null;
     exit: Json<'server_instance.exit'> | null; started_at: Time; ready_at: Time | null; ended_at: Time | null;
+    metered_until: Time | null;
   };
   server_log: {
     server_id: string; id: Big; instance_id: string | null; stream: 'stdout' | 'stderr' | 'system';
@@ -394,7 +395,8 @@ export interface Schema {
   usage_entry: {
     id: Generated<string>; time: Time; organization_id: string; workspace_id: string | null;
     chat_id: string | null; run_id: string | null; step: number | null; position: number | null;
-    actor_id: string | null; kind: 'model_call' | 'tool_seconds' | 'storage_byte_hours' | 'build_seconds';
+    actor_id: string | null;
+    kind: 'model_call' | 'tool_seconds' | 'storage_byte_hours' | 'build_seconds' | 'server_seconds';
     model: string | null; input_tokens: Big | null; output_tokens: Big | null; cache_read_tokens: Big | null;
     cache_write_tokens: Big | null; reasoning_tokens: Big | null; seconds: number | null;
     byte_hours: number | null; cost_usd: Big | null;

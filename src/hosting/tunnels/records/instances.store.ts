@@ -246,10 +246,37 @@ export class InstancesStore {
       where id = ${id} and state <> 'ended'`.execute(this.database.tables());
   }
 
-  /** Forgets instances that ended, but for the latest ones of each server. */
+  /** The time that instances ran and that was not taken before, of all servers or of one. */
+  async takeSeconds(
+    unit: UnitOfWork,
+    serverId: string | null,
+  ): Promise<{ organizationId: string; workspaceId: string; actorId: string; seconds: number }[]> {
+    const { rows } = await sql<{
+      organizationId: string;
+      workspaceId: string;
+      actorId: string;
+      seconds: number;
+    }>`
+      with taken as (
+        update server_instance i set metered_until = coalesce(i.ended_at, now())
+        from (
+          select id, coalesce(metered_until, started_at) as since from server_instance
+          where (${serverId}::uuid is null or server_id = ${serverId}::uuid)
+            and coalesce(metered_until, started_at) < coalesce(ended_at, now())
+          for update
+        ) old
+        where i.id = old.id returning i.server_id, extract(epoch from i.metered_until - old.since) as seconds)
+      select w.organization_id as "organizationId", w.id as "workspaceId",
+        coalesce((s.actor ->> 'id')::uuid, s.created_by) as "actorId", sum(taken.seconds)::float8 as seconds
+      from taken join server s on s.id = taken.server_id join workspace w on w.id = s.workspace_id
+      group by 1, 2, 3 order by 2, 3`.execute(unit.tables());
+    return rows;
+  }
+
+  /** Forgets instances that ended and whose time was taken, but for the latest ones of each server. */
   async forgetOld(kept: number): Promise<void> {
     await sql`
-      delete from server_instance i where i.state = 'ended' and i.id in (
+      delete from server_instance i where i.state = 'ended' and i.metered_until >= i.ended_at and i.id in (
         select id from (
           select id, row_number() over (partition by server_id order by started_at desc) as place from server_instance
         ) numbered where place > ${kept})`.execute(this.database.tables());
