@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { approvalExpired, approvalOpened } from '../../src/agents/approvals/index.js';
 import { runFailed, runFinished } from '../../src/agents/runs/index.js';
 import { domainFailed, domainFailing } from '../../src/hosting/domains/index.js';
+import { serverCrashed, serverFailed } from '../../src/hosting/tunnels/index.js';
 import { budgetAlerted, budgetStopped } from '../../src/identity/billing/index.js';
 import { audited } from '../../src/platform/audit/index.js';
 import { Database, newId } from '../../src/platform/database/index.js';
@@ -85,6 +86,7 @@ async function everything(): Promise<void> {
   await publish(formSubmitted, { ...ofForm, count: 1, output: 'a.csv' });
   await publish(formTroubled, { ...ofForm, id: newId(), problem: 'a' });
   await sites(workspace_id);
+  await server(workspace_id);
   const bob = await service.person('Bob');
   const invite = async (by: Person, { email }: Person) =>
     (await by.client.post(`/api/organizations/${by.organizationId}/invitations`, { email })).body;
@@ -116,6 +118,17 @@ async function sites(workspace_id: string): Promise<void> {
   await build(true);
   await domain(workspace_id, site.id, 'docs.example.com', 'verified');
   await domain(workspace_id, site.id, 'old.example.com', 'failed');
+}
+
+/** One that ended by itself, and is not started any more. */
+async function server(workspace_id: string): Promise<void> {
+  const { body } = await ada.client.post('/api/tunnels', {
+    ...{ workspace_id, name: 'App', command: 'false', start: false },
+  });
+  await service.database.query("update server set state = 'failed' where id = $1", [body.id]);
+  const ended = { server_id: body.id, instance_id: newId() };
+  await publish(serverCrashed, ended);
+  await publish(serverFailed, ended);
 }
 
 /** A host whose record is gone: it is still served, or no more. */

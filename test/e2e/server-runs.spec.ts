@@ -242,7 +242,7 @@ it('enters how long it ran into the usage, once', async () => {
   const seconds = async () => {
     await service.app.get(ServerMeter, { strict: false }).meter();
     const usage = await ada.client.get(
-      `/api/billing/usage?organization_id=${ada.organizationId}&group_by=workspace`,
+      `/api/organizations/${ada.organizationId}/billing/usage?group_by=workspace`,
     );
     return usage.body.items.find(({ key }: Json) => key === workspace).server_seconds;
   };
