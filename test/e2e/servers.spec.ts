@@ -97,7 +97,7 @@ describe('a server', () => {
     [{ env: { PORT: { value: '1' } } }, 'env may not set PORT: the service sets it'],
     [{ env: { A: 'b' } }, 'env.A must be {"value": "…"}, or null to remove it'],
     [{ actions: ['file_raed'] }, 'There is no action file_raed; did you mean file_read?'],
-    [{ memory_bytes: 2 ** 34 }, 'memory_bytes is 536870912 at most on this installation'],
+    [{ memory_bytes: 2 ** 34 }, 'memory_bytes is 2147483648 at most on this installation'],
     [{ folder: '../up' }, expect.stringContaining('..')],
   ])('refuses %j and says what is wrong', async (settings, detail) => {
     const input = { workspace_id: workspace, name: 'X', command: 'x', start: false, ...settings };

@@ -139,6 +139,7 @@ const LIMIT_NOTES: Record<keyof SandboxLimits, string> = {
   outputBytes: 'Killed: it wrote more output than allowed.',
   processes: `It had more than ${defaultLimits.processes} processes and threads at once, and was refused more.`,
   fileBytes: `Killed: it made a file larger than ${defaultLimits.fileBytes / MiB} MiB.`,
+  openFiles: `It had more than ${defaultLimits.openFiles} files open in one process, and was refused more.`,
   tmpBytes: `/tmp holds ${defaultLimits.tmpBytes / MiB} MiB and is full; larger files belong into the workspace.`,
 };
 

@@ -23,9 +23,9 @@ export class ServerRules {
   settingsOf(server: Pick<ServerRow, 'id' | 'env_sealed'>, input: Partial<CreateServer>): ServerChanges {
     const { restart, health_path, overlap, sleep_after_seconds, port, host_header, actions } = input;
     const { memory_bytes } = input;
-    const { serverMemoryBytes } = this.config;
-    if (memory_bytes && memory_bytes > serverMemoryBytes)
-      throw new Invalid(`memory_bytes is ${serverMemoryBytes} at most on this installation`);
+    const { maxServerMemoryBytes } = this.config;
+    if (memory_bytes && memory_bytes > maxServerMemoryBytes)
+      throw new Invalid(`memory_bytes is ${maxServerMemoryBytes} at most on this installation`);
     if (actions) this.requireActions(actions);
     const given = Object.entries({
       ...{ restart, health_path, overlap, sleep_after_seconds, port, host_header },

@@ -73,9 +73,15 @@ export const hostingSettings = {
   ),
   serverMemoryBytes: setting(
     'SERVER_MEMORY_BYTES',
-    'Most memory of one server, and what it gets where it names none.',
+    'Memory of a server that names none.',
     asInteger(32 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
     512 * MEBIBYTE,
+  ),
+  maxServerMemoryBytes: setting(
+    'MAX_SERVER_MEMORY_BYTES',
+    'Most memory that one server may name.',
+    asInteger(32 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
+    2048 * MEBIBYTE,
   ),
   serversPerWorker: setting(
     'SERVERS_PER_WORKER',
