@@ -18,6 +18,8 @@ const testTools = {
   'redis-server': 'redis-server',
   dockerd: 'docker.io',
   chromium: 'chromium',
+  nginx: 'nginx-light',
+  flask: 'python3-flask',
   openssl: 'openssl',
   pip3: 'python3-pip',
   python3: 'python3',

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { InstancesStore } from '../../src/hosting/tunnels/records/instances.store.js';
 import { ServerConnections } from '../../src/hosting/tunnels/running/server-connections.js';
 import type { Json } from '../harness/client.js';
+import { FaultyProxy } from '../harness/faulty-proxy.js';
 import { type Person, TestService } from '../harness/service.js';
 import { Workers } from './workers.js';
 
@@ -139,6 +140,25 @@ describe('a server', () => {
     await until(({ state, instance }) => state === 'running' && instance !== null);
     while (begun().length < 2) await new Promise(resolve => setTimeout(resolve, 50));
     expect(begun()).toEqual(['alone', 'alone']);
+  });
+
+  it('is ended by a worker that loses its database, before another one takes it over', async () => {
+    await make();
+    const proxy = await FaultyProxy.start(service.database.url);
+    try {
+      const first = await workers.start({ DATABASE_URL: proxy.through(service.database.url) });
+      await until(({ state }) => state === 'running');
+      const before = await holder();
+      await workers.start();
+      proxy.swallow();
+      while ([before, ''].includes(await holder())) await new Promise(resolve => setTimeout(resolve, 50));
+      expect(await until(({ state }) => state === 'running')).toMatchObject({ restarts: 0 });
+      expect(begun()).toEqual(['alone', 'alone']);
+      proxy.pass();
+      await first.stop();
+    } finally {
+      await proxy.stop();
+    }
   });
 
   it('is not run twice while its worker stands still, and wakes', async () => {

@@ -5,6 +5,14 @@ import type { TestService } from './service.js';
 
 let serial = 0;
 
+interface Asking {
+  method?: string;
+  headers?: Json;
+  body?: string | Buffer;
+  /** The address of this machine that it comes from. */
+  from?: string;
+}
+
 /** Servers of one workspace, and requests for them from outside. */
 export class TestServers {
   constructor(
@@ -44,12 +52,19 @@ export class TestServers {
   ask(
     { slug }: Json,
     path = '/',
-    { method = 'GET', headers = {}, body }: { method?: string; headers?: Json; body?: string | Buffer } = {},
+    { method = 'GET', headers = {}, body, from }: Asking = {},
   ): Promise<IncomingMessage> {
     const { hostname, port } = new URL(this.service.url);
     return new Promise((resolve, reject) => {
       const asked = send(
-        { hostname, port, path, method, headers: { host: `${slug}.servers.localhost:${port}`, ...headers } },
+        {
+          hostname,
+          port,
+          path,
+          method,
+          localAddress: from,
+          headers: { host: `${slug}.servers.localhost:${port}`, ...headers },
+        },
         resolve,
       );
       asked.once('error', reject).end(body);

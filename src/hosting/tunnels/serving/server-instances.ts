@@ -7,7 +7,7 @@ import { type ServerRow, ServersStore, serverTopic } from '../records/servers.st
 
 /** How long a request waits for a server that starts, and how many do, of each server. */
 const HOLD_MS = 30_000;
-const MAX_HELD = 200;
+const MAX_HELD = 1_000;
 /** How long the end of a process is waited for that could not be reached: its row follows soon, or once its holder is given up. */
 const END_MS = 2_000;
 const LOST_MS = 20_000;
