@@ -32,7 +32,12 @@ const FORWARDED = new Set(['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-
  * Why a request is not forwarded; undefined where it can be. Node's parser refuses most of it already: this holds also where
  * that is configured otherwise.
  */
-export function requestFault({ method, url = '', rawHeaders }: IncomingMessage): string | undefined {
+export function requestFault({
+  method,
+  url = '',
+  httpVersion,
+  rawHeaders,
+}: IncomingMessage): string | undefined {
   const lengths = valuesOf(rawHeaders, 'content-length');
   const codings = valuesOf(rawHeaders, 'transfer-encoding');
   if (lengths.length > 1) return 'The request has more than one Content-Length';
@@ -41,6 +46,8 @@ export function requestFault({ method, url = '', rawHeaders }: IncomingMessage):
     return 'The request has both Content-Length and Transfer-Encoding';
   if (codings.length > 1 || (codings[0] !== undefined && codings[0].toLowerCase() !== 'chunked'))
     return 'The request has a Transfer-Encoding other than chunked';
+  // RFC 9112, section 6.1: its framing is faulty.
+  if (codings.length > 0 && httpVersion === '1.0') return 'The request has a Transfer-Encoding in HTTP/1.0';
   if (valuesOf(rawHeaders, 'host').length !== 1) return 'The request has not exactly one Host';
   if (!/^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/.test(url)) return 'The target of the request is not a path';
   if (url === '*' && method !== 'OPTIONS') return 'Only OPTIONS may ask for *';

@@ -48,6 +48,7 @@ async function start(script: string): Promise<string[]> {
     argv: ['bash', '-c', `${startDoor('/opt/node/bin/node', '/run/door')}; ${script}`],
     env: { PATH: '/opt/node/bin:/usr/bin:/bin' },
     readOnlyBinds: [{ from: join(folder, 'door'), to: '/run/door' }],
+    limits: { openFiles: 8192 },
     signal: stop.signal,
     onOutput: chunk => {
       output.push(chunk.text);
