@@ -15,7 +15,7 @@ let ada: Person;
 
 beforeAll(async () => {
   watchStatements();
-  service = await TestService.start();
+  service = await TestService.start({ ROLE: 'api' });
   ada = await service.person();
 });
 afterAll(async () => {

@@ -58,7 +58,16 @@ async function standingStill(
         await unanswered;
       },
       letGo: () => still.letGo(),
-      repeat: async () => ada.client.with({ 'idempotency-key': chat_id }).post('/api/agent/message', message),
+      repeat: async () => {
+        for (;;) {
+          const answer = await ada.client
+            .with({ 'idempotency-key': chat_id })
+            .post('/api/agent/message', message);
+          // Until the process is known to be gone.
+          if (answer.status !== 409) return answer;
+          await sleep(Number(answer.headers.get('retry-after')) * 1000);
+        }
+      },
     });
   } finally {
     await still.end();
