@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import { type Entry } from './entry.js';
 import { WorkspaceFsError } from './errors.js';
+import { nearest, numbered } from './nearest.js';
 import { tooLarge } from './new-file.js';
 import { quotePath } from './quote-path.js';
 import { reading } from './read.js';
@@ -24,6 +25,10 @@ export interface EditOptions {
 export interface Edited {
   entry: Entry;
   replacements: number;
+  /** The first line that changed, from 1. */
+  line: number;
+  /** The first change with the lines around it, each after its number; long ones are cut. */
+  excerpt: string;
 }
 
 /** Replaces text in a file. Edits of this process take turns; one that anyone else's write crosses fails. */
@@ -42,7 +47,9 @@ export function edit(tree: Tree, path: string, options: EditOptions): Promise<Ed
       const { entry } = await write(tree, path, edited, { ifMatch: etag, beforePlacing }, (_path, work) =>
         work(),
       );
-      return { entry, replacements };
+      const at = text.indexOf(old_text);
+      const line = 1 + (await countIn(text.slice(0, at), '\n', 1));
+      return { entry, replacements, line, excerpt: excerptOf(edited, at, at + new_text.length, line) };
     });
   });
 }
@@ -76,14 +83,36 @@ async function countReplacements(
   const where = quotePath(path);
   const count = await countIn(text, old_text, replace_all ? old_text.length : 1);
   if (count === 0) {
-    const hint = text.includes(old_text.replaceAll('\n', '\r\n')) ? '; its lines end in CR LF' : '';
-    throw new WorkspaceFsError('no_match', path, `The text to replace was not found in ${where}${hint}`);
+    const hint = text.includes(old_text.replaceAll('\n', '\r\n'))
+      ? 'its lines end in CR LF'
+      : await nearest(text, old_text);
+    const message = `The text to replace was not found in ${where}${hint ? `; ${hint}` : ''}`;
+    throw new WorkspaceFsError('no_match', path, message);
   }
   if (count > 1 && !replace_all) {
     const advice = 'give more of the text around it, or replace all';
     throw new WorkspaceFsError('ambiguous', path, `The text occurs ${count} times in ${where}; ${advice}`);
   }
   return count;
+}
+
+const CONTEXT_LINES = 3;
+const MAX_EXCERPT_LINES = 30;
+/** Enough for that many lines of usual length. */
+const MAX_EXCERPT = 8_000;
+
+/** What stands around the change from `from` to `to` in `text`, which begins in the line `line`. */
+function excerptOf(text: string, from: number, to: number, line: number): string {
+  const head = text.slice(Math.max(0, from - MAX_EXCERPT / 4), from).split('\n');
+  const before = head.slice(-1 - CONTEXT_LINES);
+  const change = text.slice(from, Math.min(to, from + MAX_EXCERPT));
+  const tail = text.slice(to, to + MAX_EXCERPT / 4).split('\n');
+  const after =
+    change.length < to - from ? [] : tail.slice(0, CONTEXT_LINES + (change.endsWith('\n') ? 0 : 1));
+  const lines = `${before.join('\n')}${change}${after.join('\n')}`.replace(/\n$/, '').split('\n');
+  const shown = lines.slice(0, MAX_EXCERPT_LINES).map(one => one.replace(/\r$/, ''));
+  const isCut = lines.length > shown.length || change.length < to - from;
+  return `${numbered(shown, line - before.length + 1)}${isCut ? '\n…' : ''}`;
 }
 
 /** Done with before it is the turn of others. */

@@ -7,7 +7,7 @@ export { Glob } from './glob.js';
 export { KeyedLock } from './keyed-lock.js';
 export type { Listing, ListOptions } from './list.js';
 export type { ByteRange, OpenFile } from './open-file.js';
-export { normalizePath, parentOf, TEMPORARY_MAKER } from './path.js';
+export { normalizePath, parentOf, TEMPORARY_MAKER, workspacePath } from './path.js';
 export { quotePath } from './quote-path.js';
 export type { ReadTextOptions, TextRead } from './read-text.js';
 export type { SearchMatch, SearchOptions, SearchResult } from './search.js';

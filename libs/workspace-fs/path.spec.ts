@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { normalizePath } from './path.js';
+import { normalizePath, workspacePath } from './path.js';
 import { quotePath } from './quote-path.js';
 
 describe('normalizePath', () => {
@@ -35,6 +35,28 @@ describe('normalizePath', () => {
   ])('refuses %j', (input, reason) => {
     expect(() => normalizePath(input)).toThrow(expect.objectContaining({ code: 'invalid_path' }));
     expect(() => normalizePath(input)).toThrow(reason);
+  });
+
+  it.each([
+    ['', ''],
+    ['/', ''],
+    ['/workspace', ''],
+    ['/workspace/', ''],
+    ['/workspace/a//b', 'a/b'],
+    ['/workspace/workspace/a', 'workspace/a'],
+    ['workspace/a', 'workspace/a'],
+  ])('takes the path %j in a workspace as %j', (input, expected) => {
+    expect(workspacePath(input)).toBe(expected);
+  });
+
+  it.each([
+    ['/etc/passwd', '"/etc/passwd" lies outside the workspace, which is /workspace'],
+    ['/workspaces/a', 'outside'],
+    ['//workspace/a', 'outside'],
+    ['/workspace/../etc', '".."'],
+  ])('refuses %j in a workspace', (input, reason) => {
+    expect(() => workspacePath(input)).toThrow(expect.objectContaining({ code: 'invalid_path' }));
+    expect(() => workspacePath(input)).toThrow(reason);
   });
 
   it('takes what is just within the limits', () => {

@@ -33,7 +33,7 @@ export function isTemporaryOf(maker: string, name: string): boolean {
 }
 
 /**
- * The canonical workspace-relative form: components joined by single slashes, '' for the root. Bytes are kept
+ * The canonical relative form, without regard to what it is relative to: components joined by single slashes, '' for the root. Bytes are kept
  * as they are: no case folding, no Unicode normalization.
  * @throws WorkspaceFsError invalid_path, whose message says what is wrong
  */
@@ -50,6 +50,23 @@ export function normalizePath(input: string): string {
   }
   for (const component of components) refuseComponent(component, path);
   return path;
+}
+
+/** Where commands see the workspace. */
+const SEEN_AT = '/workspace';
+
+/**
+ * A path as commands of the workspace and people name it, in the form of {@link normalizePath}: relative, or below
+ * `/workspace`; `/` is the root.
+ * @throws WorkspaceFsError invalid_path, also for other absolute paths
+ */
+export function workspacePath(input: string): string {
+  if (!input.startsWith('/')) return normalizePath(input);
+  if (input === SEEN_AT || input.startsWith(`${SEEN_AT}/`)) return normalizePath(input.slice(SEEN_AT.length));
+  const path = normalizePath(input);
+  if (path === '') return path;
+  const reason = `${quotePath(`/${path}`)} lies outside the workspace, which is ${SEEN_AT}; name ${quotePath(`${SEEN_AT}/${path}`)} or ${quotePath(path)} for what lies in it`;
+  throw invalid(reason, path);
 }
 
 function refuseComponent(component: string, path: string): void {

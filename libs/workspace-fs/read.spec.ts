@@ -18,7 +18,7 @@ afterEach(async () => {
 describe('stat', () => {
   it('describes files, folders and the root', async () => {
     await workspace.put('a/b', '12345');
-    expect(await workspace.fs.stat('/a/b')).toEqual({
+    expect(await workspace.fs.stat('/workspace/a/b')).toEqual({
       path: 'a/b',
       type: 'file',
       size: 5,

@@ -9,7 +9,7 @@ import { type Listing, type ListOptions, list } from './list.js';
 import { makeDirectory } from './make-directory.js';
 import { move } from './move.js';
 import type { OpenFile } from './open-file.js';
-import { normalizePath, parentOf } from './path.js';
+import { parentOf, workspacePath } from './path.js';
 import { openRead, readBytes, revision, stat } from './read.js';
 import { type ReadTextOptions, readText, type TextRead } from './read-text.js';
 import { remove } from './remove.js';
@@ -23,7 +23,7 @@ const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 /**
  * The files of one workspace, a directory that hostile code may write to at the same time. Nothing reached through
- * it lies outside. Holds no descriptor between calls. Every method takes any spelling that `normalizePath` accepts
+ * it lies outside. Holds no descriptor between calls. Every method takes any spelling that `workspacePath` accepts
  * and throws WorkspaceFsError for what a caller can do something about.
  */
 export class WorkspaceFs {
@@ -42,7 +42,7 @@ export class WorkspaceFs {
   }
 
   async list(path: string, options: ListOptions = {}): Promise<Listing> {
-    return list(this.tree, normalizePath(path), options);
+    return list(this.tree, workspacePath(path), options);
   }
 
   /** All that is below a folder, in the order of {@link list}. */
@@ -59,7 +59,7 @@ export class WorkspaceFs {
 
   /** Of a link itself, never of what it points to. */
   async stat(path: string): Promise<Entry> {
-    return stat(this.tree, normalizePath(path));
+    return stat(this.tree, workspacePath(path));
   }
 
   /** As {@link stat}; null where nothing can be: also below a file or a link. */
@@ -86,7 +86,7 @@ export class WorkspaceFs {
   /** How many files and folders a write at a path creates: itself and missing folders above. */
   async countMissing(path: string): Promise<number> {
     let missing = 0;
-    for (let at = normalizePath(path); at !== '' && !(await this.find(at)); at = parentOf(at)) missing++;
+    for (let at = workspacePath(path); at !== '' && !(await this.find(at)); at = parentOf(at)) missing++;
     return missing;
   }
 
@@ -95,45 +95,45 @@ export class WorkspaceFs {
    * and sets its times back keeps its entity tag, and not this. null: no file.
    */
   async revision(path: string): Promise<string | null> {
-    return revision(this.tree, normalizePath(path));
+    return revision(this.tree, workspacePath(path));
   }
 
   /** The caller closes it, or reads its stream to the end, or destroys the stream. */
   async openRead(path: string): Promise<OpenFile> {
-    return openRead(this.tree, normalizePath(path));
+    return openRead(this.tree, workspacePath(path));
   }
 
   async readText(path: string, options: ReadTextOptions = {}): Promise<TextRead> {
-    return readText(this.tree, normalizePath(path), options);
+    return readText(this.tree, workspacePath(path), options);
   }
 
   /** The whole file, of at most `max` bytes: default `maxFileBytes`, or 64 MiB if that is less. */
   async readBytes(path: string, max?: number): Promise<Buffer> {
     const most = max ?? Math.min(this.tree.options.maxFileBytes, MAX_READ_BYTES);
-    return readBytes(this.tree, normalizePath(path), most);
+    return readBytes(this.tree, workspacePath(path), most);
   }
 
   /** Writes a whole file and the folders it needs: durable when it returns, and never to be seen half written. */
   async write(path: string, source: FileSource, options: WriteOptions = {}): Promise<Written> {
-    return write(this.tree, normalizePath(path), source, options);
+    return write(this.tree, workspacePath(path), source, options);
   }
 
   /** Replaces text that occurs exactly once, or all of it with `replace_all`. */
   async edit(path: string, options: EditOptions): Promise<Edited> {
-    return edit(this.tree, normalizePath(path), options);
+    return edit(this.tree, workspacePath(path), options);
   }
 
   /** Makes a folder and those it needs; one that exists is fine. */
   async mkdir(path: string): Promise<Entry> {
-    return makeDirectory(this.tree, normalizePath(path));
+    return makeDirectory(this.tree, workspacePath(path));
   }
 
   async move(from: string, to: string, options: { overwrite?: boolean } = {}): Promise<Entry> {
-    return move(this.tree, normalizePath(from), normalizePath(to), options.overwrite === true);
+    return move(this.tree, workspacePath(from), workspacePath(to), options.overwrite === true);
   }
 
   async copy(from: string, to: string, options: CopyOptions = {}): Promise<Copied> {
-    return copy(this.tree, normalizePath(from), normalizePath(to), options);
+    return copy(this.tree, workspacePath(from), workspacePath(to), options);
   }
 
   /**
@@ -141,7 +141,7 @@ export class WorkspaceFs {
    * its outcome, in the order of `paths`: it fails for itself. They are durable after a {@link flush}.
    */
   async copyFrom(source: WorkspaceFs, paths: readonly string[]): Promise<Outcome[]> {
-    return copyFrom(this.tree, source.tree, paths.map(normalizePath));
+    return copyFrom(this.tree, source.tree, paths.map(workspacePath));
   }
 
   /** Makes all that is in it durable. */
@@ -150,17 +150,17 @@ export class WorkspaceFs {
   }
 
   async remove(path: string, options: { recursive?: boolean } = {}): Promise<void> {
-    return remove(this.tree, normalizePath(path), options.recursive === true);
+    return remove(this.tree, workspacePath(path), options.recursive === true);
   }
 
   /** Finds text in files, below a folder (`path`; default the whole workspace) or in one file. */
   async search(options: SearchOptions & { path?: string }): Promise<SearchResult> {
-    return search(this.tree, normalizePath(options.path ?? ''), options);
+    return search(this.tree, workspacePath(options.path ?? ''), options);
   }
 
   /** Finds what a folder (`path`) holds by name. */
   async searchNames(options: NameSearchOptions & { path?: string }): Promise<NameSearchResult> {
-    return searchNames(this.tree, normalizePath(options.path ?? ''), options);
+    return searchNames(this.tree, workspacePath(options.path ?? ''), options);
   }
 
   /** Removes what a crash left behind: temporaries untouched for a day, or those of one process. Returns how many. */

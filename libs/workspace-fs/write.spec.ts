@@ -202,6 +202,29 @@ describe('edit', () => {
     expect(readFileSync(workspace.at('a'), 'utf8')).toBe('aaa\r\nbbb\r\n');
   });
 
+  it('shows the first change with the lines around it', async () => {
+    await workspace.put('a', Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join(''));
+    const edit = (old_text: string, new_text: string) => workspace.fs.edit('a', { old_text, new_text });
+    expect(await edit('line 10\n', 'ten\nten and a half\n')).toMatchObject({
+      line: 10,
+      excerpt:
+        '7\tline 7\n8\tline 8\n9\tline 9\n10\tten\n11\tten and a half\n12\tline 11\n13\tline 12\n14\tline 13',
+    });
+    const { excerpt } = await edit('line 1\n', `${'x'.repeat(300)}\n${'y\n'.repeat(40)}`);
+    expect(excerpt).toMatch(/^1\tx{200}…\n2\ty\n/);
+    expect(excerpt).toMatch(/30\ty\n…$/);
+  });
+
+  it.each([
+    ['  if (x) {\n    go();', 'line 2, which differs in white space:\n2\t\tif (x) {\n3\t\t\tgo();'],
+    ["\tsay('hello');", 'line 4, which differs in quotes or white space'],
+    ['\tif (x) {\n\t\tstop();', 'line 2, where line 3 is not "stop();"'],
+    ['return total + tax', 'line 5, where line 5 is not "return total + tax"'],
+  ])('says where a file comes nearest to %j, and how it differs', async (old_text, hint) => {
+    await workspace.put('a', 'begin\n\tif (x) {\n\t\tgo();\n\tsay("hello");\nreturn total\n');
+    await expect(workspace.fs.edit('a', { old_text, new_text: 'x' })).rejects.toThrow(hint);
+  });
+
   it('replaces all when told to, and keeps a byte order mark', async () => {
     await workspace.put('a', '\ufeffx y x');
     const options = { old_text: 'x', new_text: 'xx', replace_all: true };

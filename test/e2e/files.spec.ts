@@ -172,6 +172,17 @@ describe('text', () => {
       );
   });
 
+  it('is found by its path as commands see it, and not by those of other places', async () => {
+    await put('seen/a.txt', 'one\n');
+    const seen = await ada.client.get(files('/content', { path: '/workspace/seen/a.txt' }));
+    expect(seen.body).toMatchObject({ path: 'seen/a.txt', content: 'one\n' });
+    const other = await ada.client.get(files('/content', { path: '/etc/passwd' }));
+    expect([other.status, other.body.detail]).toEqual([
+      422,
+      expect.stringContaining('"/etc/passwd" lies outside the workspace, which is /workspace'),
+    ]);
+  });
+
   it('is refused where it is none, and downloads as it is', async () => {
     const bytes = Buffer.from([0xff, 0x00, 0xfe]);
     await put('text/binary', { content: bytes.toString('base64'), encoding: 'base64' });
@@ -716,7 +727,7 @@ describe('moving, copying, making and deleting', () => {
   });
 
   it('makes folders, as many as it takes, once or twice', async () => {
-    const first = await post('mkdir', { path: '/dir//a/./b/' });
+    const first = await post('mkdir', { path: '/workspace/dir//a/./b/' });
     expect([first.status, first.body]).toEqual([
       200,
       expect.objectContaining({ path: 'dir/a/b', type: 'directory' }),

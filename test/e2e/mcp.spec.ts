@@ -224,6 +224,18 @@ describe('the listing', () => {
   });
 });
 
+describe('paths', () => {
+  it('are taken as commands see them, and refused where they are those of other places', async () => {
+    const input = { workspace_id: workspace, path: '/workspace/seen.txt', content: 'seen\n' };
+    expect((await call(owner, 'write_file', input)).isError).not.toBe(true);
+    const relative = await call(owner, 'read_file', { workspace_id: workspace, path: 'seen.txt' });
+    expect(relative.content[0].text).toContain('seen');
+    const other = await call(owner, 'read_file', { workspace_id: workspace, path: '/etc/passwd' });
+    expect(other).toMatchObject({ isError: true });
+    expect(other.content[0].text).toContain('lies outside the workspace, which is /workspace');
+  });
+});
+
 describe('what is refused', () => {
   const write = () => ({ workspace_id: workspace, path: 'mine.txt', content: 'x' });
   const sentence = async (asked: Promise<Json>) => {

@@ -138,7 +138,7 @@ describe('file tools', () => {
       changed: ['docs/a.md'],
     });
     expect(await call('edit_file', { path: 'docs/a.md', old_text: 'two', new_text: '2' })).toMatchObject({
-      output: 'Replaced 1 occurrence in docs/a.md',
+      output: 'Replaced 1 occurrence in docs/a.md:\n1\tone\n2\t2\n3\tthree',
       changed: ['docs/a.md'],
     });
     expect((await call('list_files', { path: 'docs' })).output).toBe('docs/a.md (12 bytes)');
@@ -150,6 +150,22 @@ describe('file tools', () => {
     expect((await call('read_file', { path: 'docs/a.md', start_line: 9 })).output).toBe(
       '(no such lines; the file has 3)',
     );
+  });
+
+  it('take a path as commands see it, and refuse those of other places', async () => {
+    const file = path.join(service.dataDir, 'workspaces', workspace, 'seen/b.md');
+    await call('write_file', { path: '/workspace/seen/a.md', content: 'one\n' });
+    await call('edit_file', { path: '/workspace/seen/a.md', old_text: 'one', new_text: 'duck' });
+    expect((await call('read_file', { path: 'seen/a.md' })).output).toBe('duck\n');
+    expect((await call('list_files', { path: '/workspace/seen' })).output).toBe('seen/a.md (5 bytes)');
+    expect((await call('search_files', { query: 'duck', path: '/workspace/seen' })).output).toBe(
+      'seen/a.md:1: duck',
+    );
+    expect(await call('write_file', { path: '/seen/b.md', content: '' })).toMatchObject({
+      isError: true,
+      output: expect.stringContaining('"/seen/b.md" lies outside the workspace, which is /workspace'),
+    });
+    expect(existsSync(file)).toBe(false);
   });
 
   it('say what is wrong, for a model to act on', async () => {

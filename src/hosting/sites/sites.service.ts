@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
-import { normalizePath } from '#libs/workspace-fs/index.js';
+import { normalizePath, workspacePath } from '#libs/workspace-fs/index.js';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action, ActionCatalog } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
@@ -103,7 +103,7 @@ export class SitesService implements OnModuleInit {
       await this.sites.add(unit, {
         ...{ id, workspace_id: workspaceId, slug, name, created_by: actor.id },
         ...settingsOf(input),
-        folder: normalizePath(input.folder),
+        folder: workspacePath(input.folder),
       });
       await this.names.claim(unit, { kind: 'site', targetId: id, workspaceId, slug });
       const site = await this.sites.require(id, unit);
@@ -151,7 +151,7 @@ export class SitesService implements OnModuleInit {
       const site = await this.sites.lock(unit, id);
       const changes: SiteChanges = {
         ...settingsOf(input),
-        ...(input.folder !== undefined && { folder: normalizePath(input.folder) }),
+        ...(input.folder !== undefined && { folder: workspacePath(input.folder) }),
         ...(name !== undefined && { name: name.trim() }),
         ...(slug !== undefined && { slug }),
         ...(actions && { actions: [...new Set(actions)], actions_actor: actor }),

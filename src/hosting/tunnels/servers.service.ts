@@ -1,5 +1,5 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { normalizePath } from '#libs/workspace-fs/index.js';
+import { workspacePath } from '#libs/workspace-fs/index.js';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
@@ -106,7 +106,7 @@ export class ServersService implements OnModuleInit {
       await this.servers.add(unit, {
         ...{ id, workspace_id: workspaceId, slug, name, command, created_by: actor.id },
         ...settings,
-        folder: normalizePath(input.folder ?? ''),
+        folder: workspacePath(input.folder ?? ''),
       });
       await this.names.claim(unit, { kind: 'server', targetId: id, workspaceId, slug });
       const server = await this.servers.require(id, unit);
@@ -151,7 +151,7 @@ export class ServersService implements OnModuleInit {
       const server = await this.servers.lock(unit, id);
       const changes = {
         ...this.rules.settingsOf(server, input),
-        ...(input.folder !== undefined && { folder: normalizePath(input.folder) }),
+        ...(input.folder !== undefined && { folder: workspacePath(input.folder) }),
         ...(name !== undefined && { name: name.trim() }),
         ...(slug !== undefined && { slug }),
         ...(command !== undefined && { command }),

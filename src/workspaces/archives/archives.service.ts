@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ArchiveError } from '#libs/archive-reader/index.js';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
-import { normalizePath, type WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { type WorkspaceFs, workspacePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
@@ -86,7 +86,7 @@ export class ArchivesService {
     files: WorkspaceFs,
     { workspace_id, path, to }: ExtractArchive,
   ): Promise<ExtractedView> {
-    const folder = normalizePath(to);
+    const folder = workspacePath(to);
     const archive = await files.openRead(path);
     try {
       const extraction = new Extraction(files, archive, folder, this.config.maxFileBytes);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { normalizePath } from '#libs/workspace-fs/index.js';
+import { workspacePath } from '#libs/workspace-fs/index.js';
 import { User } from '../../identity/accounts/index.js';
 import { InvitedAccounts } from '../../identity/auth/index.js';
 import {
@@ -92,7 +92,7 @@ export class FileInvitationsService {
     const { workspace_id: workspaceId, role = 'viewer' } = input;
     const workspace = await this.workspaces.require(actor, 'share.manage', workspaceId);
     requireScope(actor, reachOf(role));
-    const path = normalizePath(input.path);
+    const path = workspacePath(input.path);
     const { type } = await this.folders.open(workspace).stat(path);
     if (type !== 'file' && type !== 'directory') throw new Conflict('Only files and folders can be shared');
     const email = User.normalizeEmail(input.email);

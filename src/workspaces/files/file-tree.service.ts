@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import {
   type Entry,
-  normalizePath,
   parentOf,
   type WorkspaceFs,
   WorkspaceFsError,
+  workspacePath,
 } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
@@ -51,9 +51,9 @@ export class FileTreeService {
   async move(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<EntryView> {
     const files = await this.open(actor, workspace_id);
     const { etag } = await files.stat(from);
-    return this.makingFolders(workspace_id, files, parentOf(normalizePath(to)), () =>
+    return this.makingFolders(workspace_id, files, parentOf(workspacePath(to)), () =>
       this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
-        const [origin, path] = [normalizePath(from), normalizePath(to)];
+        const [origin, path] = [workspacePath(from), workspacePath(to)];
         const before = manifestOf(await everythingAt(files, path));
         await begin([{ path, from: origin, etag: etag ?? undefined, before }]);
         const moved = await files.move(from, to, { overwrite });
@@ -79,14 +79,14 @@ export class FileTreeService {
     const files = await this.open(actor, workspace_id);
     const originals = await entriesAt(files, await files.stat(from));
     const replaced = overwrite ? await everythingAt(files, to) : [];
-    const missing = await files.countMissing(parentOf(normalizePath(to)));
+    const missing = await files.countMissing(parentOf(workspacePath(to)));
     const room = {
       bytes: originals.reduce((sum, { size }) => sum + size, 0),
       files: Math.max(0, missing + originals.filter(isKept).length - replaced.length),
     };
     return this.quota.during(workspace_id, room, () =>
       this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
-        const path = normalizePath(to);
+        const path = workspacePath(to);
         const before = manifestOf(await everythingAt(files, path));
         await begin([{ path, before }]);
         const copied = await files.copy(from, to, { overwrite });
@@ -113,7 +113,7 @@ export class FileTreeService {
     if (await files.find(path)) return files.mkdir(path);
     return this.makingFolders(workspace_id, files, path, () =>
       this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
-        await begin([{ path: normalizePath(path), before: [] }]);
+        await begin([{ path: workspacePath(path), before: [] }]);
         const made = await files.mkdir(path);
         return { result: made, changes: [changeOf(made, true)] };
       }),
@@ -138,10 +138,10 @@ export class FileTreeService {
     const entries = await entriesAt(files, await files.stat(path));
     return this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
       const before = manifestOf(entries);
-      if (entries.length > 1 && !recursive) throw new WorkspaceFsError('not_empty', normalizePath(path));
-      await begin([{ path: normalizePath(path), before }]);
+      if (entries.length > 1 && !recursive) throw new WorkspaceFsError('not_empty', workspacePath(path));
+      await begin([{ path: workspacePath(path), before }]);
       await files.remove(path, { recursive });
-      return { result: { path: normalizePath(path), deleted: true }, changes: deletionsOf(before, []) };
+      return { result: { path: workspacePath(path), deleted: true }, changes: deletionsOf(before, []) };
     });
   }
 

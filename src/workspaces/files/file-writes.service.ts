@@ -87,7 +87,8 @@ export class FileWritesService {
     tool: {
       name: 'edit_file',
       title: 'Edit a file',
-      description: 'Replace a piece of text in a file of a workspace.',
+      description:
+        'Replace a piece of text in a file of a workspace. The result shows the changed lines with those around them.',
       agents: { text: fileTexts.edit, changed: fileTexts.path },
     },
     evidence: 'read the path, or its history',
@@ -100,8 +101,8 @@ export class FileWritesService {
       this.quota.during(workspace_id, { bytes: Math.max(0, growth), files: 0 }, write);
     return this.writes.run(workspace_id, writer, async ({ beforePlacing }) => {
       const options = { old_text, new_text, replace_all, ifMatch, beforePlacing, around };
-      const { entry, replacements } = await files.edit(path, options);
-      return { result: { ...entry, replacements }, changes: [changeOf(entry, false)] };
+      const { entry, ...edited } = await files.edit(path, options);
+      return { result: { ...entry, ...edited }, changes: [changeOf(entry, false)] };
     });
   }
 

@@ -145,6 +145,14 @@ export class WrittenView extends EntryView {
 export class EditedView extends EntryView {
   @Field.integer('How many occurrences were replaced', { example: 1 })
   replacements: number;
+
+  @Field.integer('The first line that changed, from 1', { example: 12 })
+  line: number;
+
+  @Field.text('The first change with the lines around it, each after its number; long ones are cut', {
+    example: '11\t# Plan\n12\tthe first step',
+  })
+  excerpt: string;
 }
 
 export class CopiedView extends EntryView {
@@ -182,6 +190,6 @@ export const fileTexts = {
   write: ({ path, size, created }: WrittenView): string =>
     `${created ? 'Created' : 'Replaced'} ${path} (${size} bytes)`,
 
-  edit: ({ path, replacements }: EditedView): string =>
-    `Replaced ${replacements} occurrence${replacements === 1 ? '' : 's'} in ${path}`,
+  edit: ({ path, replacements, excerpt }: EditedView): string =>
+    `Replaced ${replacements} occurrence${replacements === 1 ? '' : 's'} in ${path}${replacements === 1 ? '' : '; the first'}:\n${excerpt}`,
 };

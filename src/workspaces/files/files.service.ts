@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { Injectable } from '@nestjs/common';
 import { FileRefusal } from '#libs/http-files/index.js';
 import {
-  normalizePath,
   type OpenFile,
   type WorkspaceFs,
   WorkspaceFsError,
+  workspacePath,
 } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
@@ -179,7 +179,7 @@ export class FilesService {
   async downloadAny(actor: Actor, { workspace_id, path }: DownloadFile): Promise<OpenFile | ZippedFolder> {
     const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
     const files = this.folders.open(workspace);
-    const at = normalizePath(path);
+    const at = workspacePath(path);
     if (at !== '') {
       try {
         return await files.openRead(at); // what it is shows in opening it: most downloads are files

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isText } from '#libs/git-history/index.js';
 import type { Preconditions } from '#libs/http-files/index.js';
-import { normalizePath } from '#libs/workspace-fs/index.js';
+import { workspacePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
@@ -65,7 +65,7 @@ export class HistoryService {
     const [before] = decodeCursor(cursor, 'number');
     await this.workspaces.require(actor, 'file.read', workspace_id);
     await this.capture.upToDate(workspace_id);
-    const filter = { path: normalizePath(path), runId, before, limit: limit + 1 };
+    const filter = { path: workspacePath(path), runId, before, limit: limit + 1 };
     const rows = await this.versions.list(workspace_id, filter);
     return pageOf(rows, limit, versionView, ({ seq }) => [seq]);
   }
@@ -160,7 +160,7 @@ export class HistoryService {
     const row = await this.versions.require(workspace.id, version);
     const content = await this.contentOf(workspace, row);
     const files = this.folders.open(workspace);
-    const where = { workspaceId: workspace_id, files, path: normalizePath(path), writer: writerFor(actor) };
+    const where = { workspaceId: workspace_id, files, path: workspacePath(path), writer: writerFor(actor) };
     const options = { ...preconditions, executable: row.executable };
     const { entry, created } = await this.writer.write(where, content, options);
     return { ...entry, created };

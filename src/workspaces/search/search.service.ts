@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { normalizePath, PatternError, type WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { PatternError, type WorkspaceFs, workspacePath } from '#libs/workspace-fs/index.js';
 import '../files/index.js';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import type { Actor } from '../../platform/access/index.js';
@@ -51,7 +51,7 @@ export class SearchService {
     const [afterPath, afterLine] = decodeCursor(input.cursor, 'text', 'number');
     const after = afterPath === undefined ? undefined : { path: afterPath, line: Number(afterLine) };
     const workspace = await this.workspaces.require(actor, 'file.read', input.workspace_id);
-    const place = { workspace, path: normalizePath(input.path ?? ''), after, signal };
+    const place = { workspace, path: workspacePath(input.path ?? ''), after, signal };
     const { items, more } = await this.inTurn(actor, place, () =>
       input.in === 'names' ? this.names(input, place) : this.content(input, place),
     );

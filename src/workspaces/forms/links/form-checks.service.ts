@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { normalizePath } from '#libs/workspace-fs/index.js';
+import { workspacePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
@@ -83,7 +83,7 @@ export class FormChecksService {
 
 /** 422 for what is no form by its name. */
 export function formPathOf(given: string): string {
-  const path = normalizePath(given);
+  const path = workspacePath(given);
   if (!/[^/]\.form$/i.test(path)) throw new Invalid('path must be that of a file whose name ends in .form');
   return path;
 }

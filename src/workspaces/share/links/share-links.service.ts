@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { normalizePath } from '#libs/workspace-fs/index.js';
+import { workspacePath } from '#libs/workspace-fs/index.js';
 import { hashPassword } from '../../../identity/accounts/index.js';
 import {
   type Actor,
@@ -106,7 +106,7 @@ export class ShareLinksService {
     const { workspace_id: workspaceId, allow = 'view', password } = input;
     const workspace = await this.workspaces.require(actor, 'share.manage', workspaceId);
     requireScope(actor, reachOf(allow));
-    const path = normalizePath(input.path);
+    const path = workspacePath(input.path);
     await this.requireShareable(workspace, path, allow);
     const id = newId();
     const link = {
