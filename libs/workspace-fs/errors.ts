@@ -32,7 +32,8 @@ const SENTENCES: Record<WorkspaceFsErrorCode, (path: string) => string> = {
   invalid_path: path => `${path} is not a path that can be used`,
   too_large: path => `${path} is too large`,
   precondition_failed: path => `${path} has changed since it was read; read it again`,
-  not_text: path => `${path} is not UTF-8 text; download it instead`,
+  not_text: path =>
+    `${path} is not UTF-8 text; download it instead, or look at it with a command (file, xxd)`,
   no_match: path => `The text was not found in ${path}`,
   ambiguous: path => `The text occurs more than once in ${path}`,
   no_space: path => `There is no space left for ${path}`,

@@ -53,7 +53,7 @@ describe('sending', () => {
     await agent.ended(first);
     const second = await agent.run('read notes.txt', { chat_id: first.chat_id, ...DEMO });
     expect(second.chat_id).toBe(first.chat_id);
-    expect(second.result.toolOutputs).toMatchObject([{ tool: 'read_file', output: 'hello' }]);
+    expect(second.result.toolOutputs).toMatchObject([{ tool: 'read_file', output: '1\thello' }]);
     const { body: chat } = await ada.client.get(`/api/chats/${first.chat_id}`);
     expect(chat).toMatchObject({ title: 'Notes', workspace_id, run: { status: 'completed' } });
   });

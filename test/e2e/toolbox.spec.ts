@@ -43,7 +43,7 @@ describe('bash', () => {
     expect(readFileSync(path.join(service.dataDir, 'workspaces', workspace, 'kept.txt'), 'utf8')).toBe(
       'kept\n',
     );
-    expect((await call('read_file', { path: 'kept.txt' })).output).toBe('kept\n');
+    expect((await call('read_file', { path: 'kept.txt' })).output).toBe('1\tkept');
   });
 
   it('says that there was no output', async () => {
@@ -145,18 +145,37 @@ describe('file tools', () => {
     expect((await call('search_files', { query: 'three' })).output).toBe('docs/a.md:3: three');
     expect((await call('search_files', { query: 'nowhere to be found' })).output).toBe('Nothing found');
     expect((await call('read_file', { path: 'docs/a.md', start_line: 2, end_line: 2 })).output).toBe(
-      '2\n\n(lines 2 to 2 of 3)',
+      '2\t2\n(lines 2–2 of 3; go on with start_line=3)',
     );
     expect((await call('read_file', { path: 'docs/a.md', start_line: 9 })).output).toBe(
       '(no such lines; the file has 3)',
     );
   });
 
+  it('read a long file in parts, each of which says where the next begins', async () => {
+    const lines = Array.from({ length: 4_500 }, (_, i) => `line ${i + 1}`);
+    await call('write_file', { path: 'long.txt', content: `${lines.join('\n')}\n` });
+    const read: string[] = [];
+    for (let start: number | undefined = 1, parts = 0; start !== undefined && parts < 10; parts++) {
+      const { output } = await call('read_file', { path: 'long.txt', start_line: start });
+      const shown = output.split('\n');
+      const pointer = shown.pop() ?? '';
+      read.push(...shown);
+      const next = /go on with start_line=(\d+)/.exec(pointer)?.[1];
+      start = next === undefined ? undefined : Number(next);
+    }
+    expect(read).toEqual(lines.map((line, i) => `${i + 1}\t${line}`));
+    await call('write_file', { path: 'wide.txt', content: 'x'.repeat(1_000_000) });
+    const { output } = await call('read_file', { path: 'wide.txt' });
+    expect(output).toMatch(/^1\tx{2000}… \(/);
+    expect(output.length).toBeLessThan(2_200);
+  });
+
   it('take a path as commands see it, and refuse those of other places', async () => {
     const file = path.join(service.dataDir, 'workspaces', workspace, 'seen/b.md');
     await call('write_file', { path: '/workspace/seen/a.md', content: 'one\n' });
     await call('edit_file', { path: '/workspace/seen/a.md', old_text: 'one', new_text: 'duck' });
-    expect((await call('read_file', { path: 'seen/a.md' })).output).toBe('duck\n');
+    expect((await call('read_file', { path: 'seen/a.md' })).output).toBe('1\tduck');
     expect((await call('list_files', { path: '/workspace/seen' })).output).toBe('seen/a.md (5 bytes)');
     expect((await call('search_files', { query: 'duck', path: '/workspace/seen' })).output).toBe(
       'seen/a.md:1: duck',

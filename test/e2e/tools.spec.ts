@@ -75,7 +75,7 @@ describe('running a tool', () => {
       200,
       { output: 'hi\n/workspace', is_error: false, duration_ms: expect.any(Number), new_session: null },
     ]);
-    expect((await run('read_file', { path: 'kept.txt' })).body.output).toBe('kept\n');
+    expect((await run('read_file', { path: 'kept.txt' })).body.output).toBe('1\tkept');
     expect((await run('search_files', { query: 'k[e]pt', regex: true })).body.output).toBe(
       'kept.txt:1: kept',
     );

@@ -168,6 +168,32 @@ export class DeletedPathView {
   deleted: boolean;
 }
 
+const MAX_LINES = 2_000;
+const MAX_LINE = 2_000;
+/** Of characters, together with the numbers: less than a result may have. */
+const MAX_SHOWN = 45_000;
+/** Beyond that nothing can be shown, whatever the lines are. */
+const LOOKED_AT = MAX_SHOWN * 10;
+
+/** As many lines as a model is shown at once, each after its number; what is left out of a long one is said. */
+function numberedLines(content: string, first: number): string[] {
+  const lines = content.slice(0, LOOKED_AT).split('\n');
+  // What follows the last line end is no line; where the text goes on, it is none that is whole.
+  if (lines.length > 1 && (lines.at(-1) === '' || content.length > LOOKED_AT)) lines.pop();
+  const shown: string[] = [];
+  let room = MAX_SHOWN;
+  for (const line of lines.slice(0, MAX_LINES)) {
+    const left = line.length - MAX_LINE;
+    const text =
+      left > 0 ? `${line.slice(0, MAX_LINE).toWellFormed()}… (${left} more characters in this line)` : line;
+    const numbered = `${first + shown.length}\t${text.replace(/\r$/, '')}`;
+    room -= numbered.length + 1;
+    if (room < 0) break;
+    shown.push(numbered);
+  }
+  return shown;
+}
+
 /** Tool results, as models read them. */
 export const fileTexts = {
   list({ items, next_cursor }: Page<EntryView>): string {
@@ -178,11 +204,16 @@ export const fileTexts = {
     return lines.join('\n') || '(empty)';
   },
 
-  read({ content, start_line, end_line, total_lines }: ContentView): string {
-    const total = total_lines ?? 'very many';
-    if (content === '' && total !== 0) return `(no such lines; the file has ${total})`;
-    const isPart = start_line > 1 || end_line !== total;
-    return isPart ? `${content}\n(lines ${start_line} to ${end_line} of ${total})` : content;
+  read({ content, start_line, total_lines, size }: ContentView): string {
+    if (size === 0) return '(an empty file)';
+    if (content === '') return `(no such lines; the file has ${total_lines ?? 'very many'})`;
+    const shown = numberedLines(content, start_line);
+    const last = start_line - 1 + shown.length;
+    const whole = total_lines === null ? `a file of ${size} bytes` : `${total_lines}`;
+    const goOn = last === total_lines ? '' : `; go on with start_line=${last + 1}`;
+    const isPart = start_line > 1 || last !== total_lines;
+    if (isPart) shown.push(`(lines ${start_line}–${last} of ${whole}${goOn})`);
+    return shown.join('\n');
   },
 
   path: ({ path }: EntryView): string[] => [path],

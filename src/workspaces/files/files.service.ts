@@ -151,7 +151,9 @@ export class FilesService {
     tool: {
       name: 'read_file',
       title: 'Read a file',
-      description: 'Read a text file of a workspace, or some of its lines.',
+      description:
+        'Read a text file of a workspace, or some of its lines, each after its number and a tab, which are no part of it. ' +
+        'A long file comes in parts: the last line says where to go on.',
       agents: { text: fileTexts.read },
     },
     refuses: { ...ABSENT, 409: 'Not a text file', 413: 'The lines lie beyond the first 32 MiB' },
