@@ -183,9 +183,8 @@ function numberedLines(content: string, first: number): string[] {
   const shown: string[] = [];
   let room = MAX_SHOWN;
   for (const line of lines.slice(0, MAX_LINES)) {
-    const left = line.length - MAX_LINE;
-    const text =
-      left > 0 ? `${line.slice(0, MAX_LINE).toWellFormed()}… (${left} more characters in this line)` : line;
+    const isLong = line.length > MAX_LINE;
+    const text = isLong ? `${line.slice(0, MAX_LINE).toWellFormed()}… (the line goes on)` : line;
     const numbered = `${first + shown.length}\t${text.replace(/\r$/, '')}`;
     room -= numbered.length + 1;
     if (room < 0) break;
