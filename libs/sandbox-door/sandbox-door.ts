@@ -127,9 +127,12 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
     const { control } = this;
     if (!control) return Promise.reject(new DoorClosed());
     return new Promise((resolve, reject) => {
-      const lost = () => reject(new DoorClosed());
       const timer = setTimeout(() => control.destroy(), WAIT_MS);
-      control.once('close', lost).once('close', () => clearTimeout(timer));
+      const lost = () => {
+        clearTimeout(timer);
+        reject(new DoorClosed());
+      };
+      control.once('close', lost);
       this.questions.push(line => {
         clearTimeout(timer);
         control.off('close', lost);

@@ -6,16 +6,21 @@ import type { RunningProgram } from './server-programs.js';
 
 const START_MS = 60_000;
 const CHECK_MS = 10_000;
-/** Between two looks at a program that starts. */
-const PAUSES_MS = [20, 30, 50, 100, 100, 200, 250];
+/** Between two looks at a program that starts, by how long it has been starting. */
+const PAUSES = [
+  { before: 300, ms: 10 },
+  { before: 1_000, ms: 50 },
+  { before: 3_000, ms: 250 },
+];
+const LAST_PAUSE_MS = 500;
 
 type Health = Pick<ServerRow, 'port' | 'health_path'>;
 
 /** Why a program does not answer, in a sentence. */
 export class NotReady extends Error {}
 
-/** After so many looks it is said what is missing. */
-const PATIENCE = 10;
+/** After so long it is said what is missing. */
+const PATIENCE_MS = 2_000;
 
 /** Resolves with the port on which a program answers; tells meanwhile why it does not. Rejects with {@link NotReady} after a minute, or the signal's reason. */
 export async function readyPort(
@@ -23,21 +28,23 @@ export async function readyPort(
   server: Health,
   { signal, tell }: { signal: AbortSignal; tell: (reason: string) => Promise<void> },
 ): Promise<number> {
-  const until = performance.now() + START_MS;
+  const begun = performance.now();
   let told = '';
-  for (let look = 0; ; look++) {
+  for (;;) {
     signal.throwIfAborted();
     const port = await portOf(program, server);
     const problem = port === undefined ? 'It listens on no port.' : await checked(program, port, server);
     if (port !== undefined && problem === undefined) return port;
-    if (look >= PATIENCE) {
+    const elapsed = performance.now() - begun;
+    if (elapsed > PATIENCE_MS) {
       const missing = `${problem} ${await advice(program, server)}`.trim();
-      if (performance.now() > until)
+      if (elapsed > START_MS)
         throw new NotReady(`The program was not ready within ${START_MS / 1000} seconds. ${missing}`);
       if (missing !== told) await tell(missing);
       told = missing;
     }
-    await sleep(PAUSES_MS[look] ?? 500, undefined, { signal });
+    const { ms } = PAUSES.find(({ before }) => elapsed < before) ?? { ms: LAST_PAUSE_MS };
+    await sleep(ms, undefined, { signal });
   }
 }
 
