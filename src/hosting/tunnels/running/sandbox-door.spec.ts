@@ -156,8 +156,9 @@ describe('a door', () => {
   it('tells that its program has ended, and refuses from then on', async () => {
     const lost = once(door, 'lost');
     await start(
-      'echo up; sleep 0.1; kill -9 $(grep -la door.cjs /proc/[0-9]*/cmdline | cut -d/ -f3 | grep -v $$); sleep 100',
+      'echo up; until [ -e go ]; do sleep 0.02; done; kill -9 $(grep -la door.cjs /proc/[0-9]*/cmdline | cut -d/ -f3 | grep -v $$); sleep 100',
     );
+    writeFileSync(join(folder, 'workspace', 'go'), '');
     await lost;
     expect(door.isOpen).toBe(false);
     await expect(door.connect(3000)).rejects.toThrow(DoorClosed);
