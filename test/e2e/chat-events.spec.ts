@@ -153,7 +153,10 @@ describe('the stream of a chat of runs of all sizes', () => {
       `with shown as (
          select id, (sum(last_event) over (order by number) - last_event)::int as before, row_number() over (order by number) as n
          from run where chat_id = $1 and merged_into is null
-       ), found as (select id, before from shown where n = ${WAITING})
+       ), found as (select id, before from shown where n = ${WAITING}
+       ), unended as (
+         update run_event set type = 'text.delta' from found where run_id = found.id and type = 'run.completed'
+       )
        update run set status = 'pending', state = 'waiting' from found where run.id = found.id
        returning run.id, before`,
       [chat],
