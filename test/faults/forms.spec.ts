@@ -10,7 +10,7 @@ import { Workers } from './workers.js';
 
 const PATIENCE = 400_000;
 const MANY = 200;
-const ONE = 'title: One\nfields:\n  - { id: name, label: Name, type: text }\n';
+const ONE = 'title: One\nprotection: none\nfields:\n  - { id: name, label: Name, type: text }\n';
 const LIMITS = { FORM_PER_ADDRESS: '0', FORM_PER_HOUR: '0' };
 
 let service: TestService;
