@@ -264,7 +264,7 @@ describe('a chat that grows longer than the window of its model', () => {
     expect(run.status).toBe('completed');
     expect((await compactions(run)).length).toBeGreaterThan(0);
     const { output } = run.result.toolOutputs.at(-1);
-    expect(output.trim().split('\n')).toEqual(Array.from({ length: 14 }, (_, n) => String(n)));
+    expect(output.trim().split('\n')).toEqual(Array.from({ length: 14 }, (_, n) => `${n + 1}\t${n}`));
   });
 });
 
