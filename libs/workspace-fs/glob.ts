@@ -1,9 +1,11 @@
+import { SEEN_AT } from './path.js';
+
 /** More alternatives than a person writes: braces multiply. */
 const MAX_ALTERNATIVES = 64;
 
 /**
  * A file pattern: `*` and `?` within a name, `**` across folders, `{a,b}`. Everything else, brackets too, stands for
- * itself. Without a slash it is matched against the name alone. Takes time proportional to pattern times path,
+ * itself. What begins with `/workspace/`, as commands see it, is below the root. Without a slash it is matched against the name alone. Takes time proportional to pattern times path,
  * whatever the pattern.
  */
 export class Glob {
@@ -12,7 +14,7 @@ export class Glob {
 
   constructor(pattern: string) {
     this.nameOnly = !pattern.includes('/');
-    this.alternatives = expandBraces(pattern.replace(/^\.?\//, '')).map(one => one.split('/'));
+    this.alternatives = expandBraces(belowRoot(pattern)).map(one => one.split('/'));
   }
 
   matches(path: string): boolean {
@@ -20,6 +22,11 @@ export class Glob {
     const subject = this.nameOnly ? components.slice(-1) : components;
     return this.alternatives.some(pattern => matchesPath(pattern, subject));
   }
+}
+
+function belowRoot(pattern: string): string {
+  if (pattern.startsWith(`${SEEN_AT}/`)) return pattern.slice(SEEN_AT.length + 1);
+  return pattern.replace(/^\.?\//, '');
 }
 
 function matchesPath(pattern: string[], components: string[]): boolean {

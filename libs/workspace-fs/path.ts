@@ -53,7 +53,7 @@ export function normalizePath(input: string): string {
 }
 
 /** Where commands see the workspace. */
-const SEEN_AT = '/workspace';
+export const SEEN_AT = '/workspace';
 
 /**
  * A path as commands of the workspace and people name it, in the form of {@link normalizePath}: relative, or below

@@ -63,7 +63,24 @@ describe('bash', () => {
 
   it('reports that it took too long', async () => {
     const { output, isError } = await bash('echo begun; sleep 600', {}, 1);
-    expect([isError, output]).toEqual([true, 'begun\nKilled: it took longer than allowed.']);
+    expect([isError, output]).toEqual([
+      true,
+      expect.stringMatching(
+        /^begun\nKilled: it took longer than allowed by timeout_seconds=1\. Give it more/,
+      ),
+    ]);
+  });
+
+  it('leaves out what a progress line wrote over, and keeps line ends', async () => {
+    const { output } = await bash(String.raw`printf '1%%\r50%%\r100%%\nend\r\n'`);
+    expect(output).toBe('100%\nend\n(Left out: what was written over after a carriage return, 2 times.)');
+  });
+
+  it('says that a command asked something which nothing can answer', async () => {
+    const asked = /Continue\? \[y\/N\] Abort\.\nExit code 1\.\nIt seems to have asked something/;
+    expect((await bash("printf 'Continue? [y/N] Abort.\\n'; exit 1")).output).toMatch(asked);
+    expect((await bash("printf 'Your name: '; sleep 600", {}, 1)).output).toContain('It seems to have asked');
+    expect((await bash("echo 'Did you mean it?'; exit 1")).output).toBe('Did you mean it?\nExit code 1.');
   });
 
   it('reports that it used too much memory', async () => {
@@ -180,6 +197,8 @@ describe('file tools', () => {
     expect((await call('search_files', { query: 'duck', path: '/workspace/seen' })).output).toBe(
       'seen/a.md:1: duck',
     );
+    for (const glob of ['/workspace/seen/*.md', 'seen/*.md'])
+      expect((await call('search_files', { query: 'duck', glob })).output).toBe('seen/a.md:1: duck');
     expect(await call('write_file', { path: '/seen/b.md', content: '' })).toMatchObject({
       isError: true,
       output: expect.stringContaining('"/seen/b.md" lies outside the workspace, which is /workspace'),
@@ -199,6 +218,12 @@ describe('file tools', () => {
     expect(await call('read_file', { path: '../x' })).toMatchObject({
       isError: true,
       output: expect.stringContaining('".."'),
+    });
+    expect(await call('edit_file', { file: 'a.md', old_text: 'a', new_text: 'b' })).toMatchObject({
+      isError: true,
+      output: expect.stringMatching(
+        /^path is required, file is not a field of this request; the fields of edit_file are path \(required\), /,
+      ),
     });
     expect(await call('no_such_tool', {})).toMatchObject({
       isError: true,

@@ -1,13 +1,7 @@
 import { statSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
 import { inputSchemaOf } from '#libs/fields/index.js';
-import {
-  defaultLimits,
-  type OutputChunk,
-  type SandboxLimits,
-  type SessionEnd,
-  type SessionLoss,
-} from '#libs/sandbox/index.js';
+import type { OutputChunk } from '#libs/sandbox/index.js';
 import { checked, Field } from '../../platform/dto/index.js';
 import {
   QuotaGuard,
@@ -17,12 +11,12 @@ import {
 } from '../../workspaces/changes/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
 import { RunningSandboxes, SandboxesService, type ScriptResult } from '../../workspaces/sandboxes/index.js';
-import { MAX_OUTPUT, shorten, type Tool, type ToolContext, type ToolResult } from './tool-provider.js';
+import { LONGEST_SECONDS, scriptReport } from './script-report.js';
+import type { Tool, ToolContext, ToolResult } from './tool-provider.js';
 
 /** The name of the tool by which commands are run. */
 export const BASH = 'bash';
 
-const LONGEST_SECONDS = 3600;
 /** How many changed paths a result names; the workspace's log has them all. */
 const MAX_NAMED = 100;
 
@@ -87,7 +81,10 @@ export class BashTool implements Tool<BashInput> {
       });
     this.quota.expire(workspace.id);
     return {
-      ...report(result, guard.refusal ?? (early.signal.aborted ? YIELDED : undefined)),
+      ...scriptReport(result, {
+        seconds: timeout_seconds,
+        why: guard.refusal ?? (early.signal.aborted ? YIELDED : undefined),
+      }),
       changed: changes.slice(0, MAX_NAMED).map(({ path }) => path),
       newSession: result.session_new,
     };
@@ -117,63 +114,6 @@ export class BashTool implements Tool<BashInput> {
 
 const YIELDED =
   'Killed before its end, since a new message of the user has come in: this is its output so far. Nothing of it runs on; run it again if it is still wanted.';
-
-/** @param why it was stopped, where that was not its caller's wish */
-function report(result: ScriptResult, why: string | undefined): ToolResult {
-  const { output, exit_code, ended_by, session_lost } = result;
-  const before = session_lost ? [lostNote(session_lost)] : [];
-  const told = (text: string) =>
-    [...before, text.trimEnd(), ...notesOf(result, why)].filter(Boolean).join('\n');
-  const isError = ended_by !== 'exit' || exit_code !== 0;
-  if (output.length > MAX_OUTPUT) return { output: told(shorten(output)), isError, whole: told(output) };
-  const text = told(output);
-  return { output: isError ? text : text || '(no output)', isError };
-}
-
-const MiB = 1024 * 1024;
-
-const LIMIT_NOTES: Record<keyof SandboxLimits, string> = {
-  wallMs: 'Killed: it took longer than allowed.',
-  cpuSeconds: 'Killed: one of its processes used more CPU time than allowed.',
-  memoryBytes: 'Killed: it used more memory than allowed.',
-  outputBytes: 'Killed: it wrote more output than allowed.',
-  processes: `It had more than ${defaultLimits.processes} processes and threads at once, and was refused more.`,
-  fileBytes: `Killed: it made a file larger than ${defaultLimits.fileBytes / MiB} MiB.`,
-  openFiles: `It had more than ${defaultLimits.openFiles} files open in one process, and was refused more.`,
-  tmpBytes: `/tmp holds ${defaultLimits.tmpBytes / MiB} MiB and is full; larger files belong into the workspace.`,
-};
-
-const SESSION_NOTES: Record<SessionEnd, string> = {
-  ended: 'The sandbox was ended from outside',
-  killed: 'The sandbox was killed, perhaps by a command in it',
-  memory: 'The sandbox was killed because its processes used more memory than allowed',
-  output: 'The sandbox was killed because of a flood of output',
-};
-
-const TAKEN_UP = 'The sandbox ended when the run was interrupted or waited';
-
-const NEW_ONE =
-  'a new one starts in /workspace, without the variables, /tmp and background processes of before';
-
-/** What the reader has to know beyond the output; `why`: the reason it was stopped. */
-function notesOf(result: ScriptResult, why = 'Killed: the run was stopped.'): string[] {
-  const { output, exit_code, ended_by, truncated, limit, session_ended, egress_refused = [] } = result;
-  const notes: string[] = [];
-  if (truncated) notes.push('Output beyond the limit is left out.');
-  if (output.includes('No space left on device')) notes.push(LIMIT_NOTES.tmpBytes);
-  if (ended_by === 'stopped') notes.push(why);
-  else if (limit !== null && !(limit === 'outputBytes' && ended_by === 'exit'))
-    notes.push(LIMIT_NOTES[limit]);
-  if (ended_by === 'exit' && exit_code !== 0 && exit_code !== null) notes.push(`Exit code ${exit_code}.`);
-  if (session_ended) notes.push(`${SESSION_NOTES[session_ended]}; with the next command ${NEW_ONE}.`);
-  if (egress_refused.length > 0) notes.push(`Refused connections: ${egress_refused.join(' ')}`);
-  return notes;
-}
-
-function lostNote(loss: SessionLoss): string {
-  const why = loss === 'taken_up' ? TAKEN_UP : SESSION_NOTES[loss];
-  return `(${why} since the last command; ${NEW_ONE}.)`;
-}
 
 /** A command that is asked to make way has that long to end by itself. */
 const GRACE_MS = 3_000;

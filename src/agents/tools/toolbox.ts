@@ -135,6 +135,23 @@ export class ToolProviders {
 const isNothing = (had: readonly unknown[] | ActionAllowlist): boolean =>
   had instanceof ActionAllowlist ? had.isEmpty : had.length === 0;
 
+/** What is wrong with the names of the fields in `input`, with those that there are. */
+function fieldFault({ name, schema }: Tool, input: unknown): string | undefined {
+  if (typeof input !== 'object' || input === null) return undefined;
+  const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] };
+  const missing = required.filter(field => !Object.hasOwn(input, field));
+  const unknown = Object.keys(input).filter(field => !Object.hasOwn(properties, field));
+  if (missing.length + unknown.length === 0) return undefined;
+  const faults = [
+    ...missing.map(field => `${field} is required`),
+    ...unknown.slice(0, 5).map(field => `${field.slice(0, 100)} is not a field of this request`),
+  ];
+  const fields = Object.keys(properties).map(field =>
+    required.includes(field) ? `${field} (required)` : field,
+  );
+  return `${faults.join(', ')}; the fields of ${name} are ${fields.join(', ')}`;
+}
+
 /** The tools of every workspace: bash, and the actions that are tools by themselves. All calls of them come here. */
 @Injectable()
 export class Toolbox implements ToolProvider, OnModuleInit {
@@ -179,6 +196,8 @@ export class Toolbox implements ToolProvider, OnModuleInit {
     const tool = this.tools.get(name);
     if (!tool) return failed(`There is no tool ${name}; there are ${this.names.join(', ')}`);
     try {
+      const fault = fieldFault(tool, input);
+      if (fault) return failed(fault);
       const checked = tool.check(input, context.workspaceId);
       const { runId } = context;
       const work = () => tool.run(context, checked);

@@ -66,7 +66,7 @@ export class ToolsService {
     const { workspace_id: workspaceId, tool_name: name, input, session } = call;
     const tool = this.toolbox.find(name);
     await this.workspaces.require(actor, tool?.permission ?? 'workspace.read', workspaceId);
-    if (!tool) throw new NotFound(`There is no tool ${name}`);
+    if (!tool) throw new NotFound(`There is no tool ${name}; there are ${this.toolbox.names.join(', ')}`);
     const checked = tool.check(input, workspaceId);
     if (session !== undefined && name !== BASH) throw new Invalid(`Only ${BASH} has sessions`);
     return async hooks => {
