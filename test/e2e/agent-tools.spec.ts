@@ -154,7 +154,11 @@ describe('what a model does wrong', () => {
       'The arguments must be one JSON object. They were: {"command": "ec',
     ],
     ['arguments that are no object', '[1]', 'The arguments must be one JSON object. They were: [1]'],
-    ['a missing argument', '{}', 'command is required; the fields of bash are command (required), timeout_seconds'],
+    [
+      'a missing argument',
+      '{}',
+      'command is required; the fields of bash are command (required), timeout_seconds',
+    ],
     ['an unknown argument', '{"command":"true","sudo":true}', 'sudo is not a field of this request'],
     ['a wrong type', '{"command":7}', 'command must'],
   ])('is told to it, and the run goes on: %s', async (_, input, answer) => {
