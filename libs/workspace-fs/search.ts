@@ -35,11 +35,17 @@ export interface SearchOptions extends PatternOptions, ScopeOptions {
    * What is left out here is not found; all else is checked.
    */
   candidates?: Iterable<string>;
+  /** So many lines before and after each that matches; default 0. */
+  context?: number;
+  /** Of each file the first line that matches, with how many do; default false. */
+  filesOnly?: boolean;
   signal?: AbortSignal;
 }
 
 export interface SearchMatch extends LineMatch {
   path: string;
+  /** How many lines of the file match; where only files are asked for. */
+  count?: number;
 }
 
 export interface SearchResult {
@@ -62,6 +68,8 @@ export async function search(tree: Tree, path: string, options: SearchOptions): 
   else await run.searchBelow();
   return run.result;
 }
+
+type FileMatch = Omit<SearchMatch, 'path'>;
 
 class SearchRun {
   readonly result: SearchResult = { matches: [], truncated: false, more: false, files_searched: 0 };
@@ -117,7 +125,7 @@ class SearchRun {
   async searchAll(paths: string[], open: (path: string) => Promise<OpenFile>): Promise<void> {
     for (let at = 0; at < paths.length && !this.result.more; at += FILES_AT_ONCE) {
       const some = paths.slice(at, at + FILES_AT_ONCE);
-      const found = new Map<string, LineMatch[]>();
+      const found = new Map<string, FileMatch[]>();
       await forEachOf(some, async path => {
         throwIfAborted(this.options.signal, path);
         found.set(path, await this.searchFile(path, open));
@@ -136,21 +144,25 @@ class SearchRun {
     return after === undefined || key >= byteOrderKey(after.path);
   }
 
-  private async searchFile(path: string, open: (path: string) => Promise<OpenFile>): Promise<LineMatch[]> {
+  private async searchFile(path: string, open: (path: string) => Promise<OpenFile>): Promise<FileMatch[]> {
     const bytes = await this.bytesOf(path, open);
     if (!bytes || bytes.subarray(0, BINARY_CHECK_BYTES).includes(0)) return [];
     this.result.files_searched++;
     if (!this.pattern.mayMatch(bytes) || !isUtf8(bytes)) return [];
     const text = bytes.toString('utf8');
-    const { after } = this.options;
+    const { after, context, filesOnly } = this.options;
+    if (filesOnly && after?.path === path) return [];
     const from = after?.path === path ? after.line : 0;
-    const matches: LineMatch[] = [];
-    for (const match of linesWith(text, this.pattern.spans(text))) {
+    const matches: FileMatch[] = [];
+    let count = 0;
+    for (const match of linesWith(text, this.pattern.spans(text), context)) {
       await this.giveWay(path);
-      if (match && match.line > from) matches.push(match);
+      if (!match || match.line <= from) continue;
+      count++;
+      if (!filesOnly || count === 1) matches.push(match);
       if (matches.length > this.limit) break;
     }
-    return matches;
+    return filesOnly ? matches.map(match => ({ ...match, count })) : matches;
   }
 
   /** Yields to other work, and stops when no one waits any more. */

@@ -206,6 +206,29 @@ describe('file tools', () => {
     expect(existsSync(file)).toBe(false);
   });
 
+  it('search with the lines around a match, or for files and how many lines match', async () => {
+    const lines = ['one', 'two', 'heron', 'four', 'heron', 'six', 'seven', 'eight', 'heron'];
+    await call('write_file', { path: 'around/a.md', content: `${lines.join('\n')}\n` });
+    await call('write_file', { path: 'around/b.md', content: 'heron\n' });
+    const search = async (more: object) =>
+      (await call('search_files', { query: 'heron', path: 'around', ...more })).output.split('\n');
+    expect(await search({ context: 1 })).toEqual([
+      ...['around/a.md-2- two', 'around/a.md:3: heron', 'around/a.md-4- four', 'around/a.md:5: heron'],
+      ...[
+        'around/a.md-6- six',
+        '--',
+        'around/a.md-8- eight',
+        'around/a.md:9: heron',
+        '--',
+        'around/b.md:1: heron',
+      ],
+    ]);
+    expect(await search({ files_only: true })).toEqual([
+      'around/a.md (3 lines): 3: heron',
+      'around/b.md (1 line): 1: heron',
+    ]);
+  });
+
   it('say what is wrong, for a model to act on', async () => {
     expect(await call('search_files', { query: '' })).toMatchObject({
       output: expect.stringMatching(/^query /),

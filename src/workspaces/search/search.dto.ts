@@ -39,6 +39,21 @@ export class SearchWorkspace extends ListOfWorkspace {
 
   @Field.boolean('Also what .gitignore leaves out, .git and node_modules', { optional: true, default: false })
   ignored?: boolean;
+
+  @Field.integer('So many lines before and after each line that matches', {
+    min: 0,
+    max: 10,
+    optional: true,
+    default: 0,
+    example: 2,
+  })
+  context?: number;
+
+  @Field.boolean('Of each file the first line that matches alone, and how many do', {
+    optional: true,
+    default: false,
+  })
+  files_only?: boolean;
 }
 
 export class FindingView {
@@ -59,6 +74,25 @@ export class FindingView {
     example: [[4, 8]],
   })
   ranges: readonly (readonly [number, number])[];
+
+  @Field.text('Lines before it, where context was asked for', {
+    max: 4096,
+    list: true,
+    optional: true,
+    example: ['# Spring'],
+  })
+  before?: string[];
+
+  @Field.text('Lines after it, where context was asked for', {
+    max: 4096,
+    list: true,
+    optional: true,
+    example: ['Seeds'],
+  })
+  after?: string[];
+
+  @Field.integer('How many lines of the file match, with files_only', { optional: true, example: 3 })
+  count?: number;
 }
 
 export const FindingPage = PageOf(FindingView, 'FindingPage');

@@ -8,6 +8,7 @@ import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../plat
 import { Invalid, translateErrors } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { FindingPage, type FindingView, SearchWorkspace } from './search.dto.js';
+import { textOf } from './search-text.js';
 import { TreeScan } from './tree-scan.js';
 
 translateErrors(PatternError, error => new Invalid(error.message));
@@ -40,7 +41,8 @@ export class SearchService {
       name: 'search_files',
       title: 'Search in files',
       description:
-        'Find text in the files of a workspace, or files by name. Leaves out what .gitignore does.',
+        'Find text in the files of a workspace, or files by name. Leaves out what .gitignore does. ' +
+        'context shows lines around each match; files_only the files, with how many of their lines match.',
       renamed: { query: 'q' },
       agents: { text: textOf, defaults: { limit: 200 } },
     },
@@ -66,12 +68,12 @@ export class SearchService {
   }
 
   private async content(input: SearchWorkspace, { workspace, path, after, signal }: Place): Promise<Found> {
-    const { q, limit = DEFAULT_LIMIT } = input;
+    const { q, limit = DEFAULT_LIMIT, context, files_only: filesOnly } = input;
     const files = this.folders.open(workspace);
     const scanned = (await isFolder(files, path))
       ? await this.scan.filesWith(workspace, { ...input, path, signal })
       : null;
-    const options = { ...optionsOf(input), path, query: q, limit, after, signal };
+    const options = { ...optionsOf(input), path, query: q, limit, after, context, filesOnly, signal };
     const { matches, more } = await files.search({ ...options, ...scanned });
     return { items: matches, more };
   }
@@ -98,14 +100,6 @@ interface Place {
 interface Found {
   items: FindingView[];
   more: boolean;
-}
-
-function textOf({ items, next_cursor }: Page<FindingView>): string {
-  const lines = items.map(({ path, line, excerpt }) =>
-    line === null ? path : `${path}:${line}: ${excerpt}`,
-  );
-  if (next_cursor) lines.push('… there are more');
-  return lines.join('\n') || 'Nothing found';
 }
 
 const optionsOf = ({ regex, glob, case_sensitive, ignored }: SearchWorkspace) => ({
