@@ -71,6 +71,7 @@ import { NamedSessions } from './workspaces/sandboxes/migrations/20261122-named-
 import { SandboxUids } from './workspaces/sandboxes/migrations/20261122-sandbox-uids.js';
 import { SandboxSessions } from './workspaces/sandboxes/migrations/20261122-sandboxes.js';
 import { Sharing } from './workspaces/share/migrations/20261121-share.js';
+import { Templates } from './workspaces/templates/migrations/20261125-templates.js';
 
 /** Every migration, oldest first. The name is what the database remembers: never change it. */
 export const migrations = [
@@ -147,4 +148,5 @@ export const migrations = [
   { name: '20261125-server-log', class: ServerLogColumns },
   { name: '20261124-forms', class: Forms },
   { name: '20261126-server-seconds', class: ServerSeconds },
+  { name: '20261125-templates', class: Templates },
 ];

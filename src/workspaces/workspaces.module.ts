@@ -15,6 +15,7 @@ import { OperationsModule } from './operations/index.js';
 import { SandboxesModule } from './sandboxes/index.js';
 import { SearchModule } from './search/index.js';
 import { ShareModule } from './share/index.js';
+import { TemplatesModule } from './templates/index.js';
 
 /** Workspaces and all that is done in them. */
 @Module({
@@ -35,6 +36,7 @@ import { ShareModule } from './share/index.js';
     ShareModule,
     FormsModule,
     FileInvitationsModule,
+    TemplatesModule,
   ],
 })
 export class WorkspacesModule {}

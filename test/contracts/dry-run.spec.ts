@@ -101,6 +101,8 @@ beforeAll(async () => {
     push_subscription_create: { ...subscription, endpoint: 'https://push.example.com/two' },
     ...(await siteInputs()),
     ...(await serverInputs()),
+    template_clone: { id: things.template_id, version: 1 },
+    template_get: { id: things.template_id },
     server_create: { slug: 'another', command: 'true' },
     server_restart: { id: await runningServer() },
     server_update: { slug: 'another' },

@@ -114,8 +114,19 @@ export async function makeThings(service: TestService, owner: Person, other: Per
      values (gen_random_uuid(), $1, 'sample', '{"thing": "one"}', 'spam', 'sample', 'sample') returning id`,
     [sharedForm.id],
   );
+  const [template] = await service.database.query<{ id: string }>(
+    `with made as (
+       insert into template (id, organization_id, workspace_id, slug, name, description, visibility, created_by, created_at, updated_at)
+       values (gen_random_uuid(), $1, $2, 'things', 'Things', '', 'org', $3, now(), now()) returning id),
+     version as (
+       insert into template_version (id, template_id, number, state, published_by, created_at)
+       select gen_random_uuid(), id, 1, 'published', $3, now() from made)
+     select id from made`,
+    [organization_id, workspace, owner.id],
+  );
   return {
     organization_id,
+    template_id: template?.id ?? '',
     workspace_id: workspace,
     server_id: server.id,
     form_id: sharedForm.id,

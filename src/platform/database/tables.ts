@@ -387,6 +387,18 @@ export interface Schema {
   spend: {
     scope_id: string; period: Time; spent_usd: Big;
   };
+  template: {
+    id: string; organization_id: string; workspace_id: string; slug: string; name: string;
+    description: string; visibility: 'workspace_admins' | 'org' | 'installation'; created_by: string;
+    created_at: Time; updated_at: Time;
+  };
+  template_version: {
+    id: string; template_id: string; number: number; state: 'publishing' | 'published' | 'blocked';
+    manifest: Generated<Json<'template_version.manifest'>>;
+    findings: Generated<Json<'template_version.findings'>>;
+    skipped: Generated<Json<'template_version.skipped'>>; files: Generated<number>; bytes: Generated<Big>;
+    published_by: string; created_at: Time;
+  };
   tool_call: {
     run_id: string; step: number; position: number; call_id: string; tool: string;
     input: Json<'tool_call.input'> | null; output: string | null; is_error: boolean;

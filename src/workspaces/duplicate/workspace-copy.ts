@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
-import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { batchesOf, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { newId, type UnitOfWork } from '../../platform/database/index.js';
 import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../platform/jobs/index.js';
 import { removeFolder, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { captureHistory } from '../history/index.js';
 import { type Operation, OperationRunner, type OperationWork, type Report } from '../operations/index.js';
+import { type Copied, copyBatch } from './copy-batch.js';
 import { type DuplicateInput, duplicateFiles, workspaceDuplicate } from './duplicate.service.js';
 
 const LEFT_BEHIND = [
@@ -16,18 +17,11 @@ const LEFT_BEHIND = [
   'hosts that sandboxes may connect to',
   'earlier versions of files',
 ];
-const MAX_SKIPPED = 1000;
 const PROGRESS_MS = 500;
 const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
 const CONCURRENCY = 2;
 
 type Duplicate = Operation<DuplicateInput>;
-interface Copied {
-  done: number;
-  bytes_done: number;
-  readonly skipped: string[];
-}
-
 /** Copies the files of one workspace into another; idempotent: it resumes after a crash. */
 @Injectable()
 export class WorkspaceCopy implements OperationWork<DuplicateInput> {
@@ -95,49 +89,4 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
     if (!workspace) throw new WorkspaceFsError('not_found', '', 'The workspace was deleted meanwhile');
     return this.folders.open(workspace);
   }
-}
-
-/** Settles all of them before it resolves or rejects. */
-async function copyBatch(
-  source: WorkspaceFs,
-  target: WorkspaceFs,
-  entries: Entry[],
-  copied: Copied,
-): Promise<void> {
-  const files = entries.filter(({ type }) => type === 'file');
-  const folders = entries.filter(({ type }) => type === 'directory');
-  const made = await Promise.allSettled(folders.map(({ path }) => target.mkdir(path)));
-  const written = await target.copyFrom(
-    source,
-    files.map(({ path }) => path),
-  );
-  const outcomes = new Map<Entry, PromiseSettledResult<unknown> | undefined>();
-  for (const [index, entry] of folders.entries()) outcomes.set(entry, made[index]);
-  for (const [index, entry] of files.entries()) outcomes.set(entry, written[index]);
-  for (const entry of entries) {
-    if (isLeftOut(outcomes.get(entry)) && copied.skipped.length < MAX_SKIPPED)
-      copied.skipped.push(entry.path);
-    copied.done++;
-    copied.bytes_done += entry.size;
-  }
-}
-
-/** Links, special files, what is gone or changed type, changes all the time, or is too large. */
-const LEFT_OUT = [
-  'not_found',
-  'symlink',
-  'not_regular',
-  'is_directory',
-  'not_directory',
-  'exists',
-  'busy',
-  'too_large',
-];
-
-/** Links and special files have no outcome; throws other errors. */
-function isLeftOut(outcome: PromiseSettledResult<unknown> | undefined): boolean {
-  if (outcome?.status !== 'rejected') return outcome === undefined;
-  const { reason } = outcome;
-  if (reason instanceof WorkspaceFsError && LEFT_OUT.includes(reason.code)) return true;
-  throw reason;
 }

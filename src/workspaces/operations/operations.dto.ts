@@ -12,7 +12,7 @@ export class WatchOperation extends OperationId {
 }
 
 export class OperationResultView {
-  @Field.id('The new workspace')
+  @Field.id('The workspace that it made, or read')
   workspace_id: string;
 }
 

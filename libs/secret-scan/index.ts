@@ -1,0 +1,1 @@
+export { type FoundSecret, SecretScan } from './secret-scan.js';

@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { OrganizationsStore } from '../../../identity/organizations/index.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { Action } from '../../../platform/actions/index.js';
+import { Audit } from '../../../platform/audit/index.js';
+import { Database, newId } from '../../../platform/database/index.js';
+import { Conflict, NotFound } from '../../../platform/errors/index.js';
+import { Jobs } from '../../../platform/jobs/index.js';
+import { WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
+import { OperationsStore } from '../../operations/index.js';
+import type { Manifest } from '../publishing/manifest.js';
+import { TemplatesStore, type VersionRow } from '../records/templates.store.js';
+import { cloneFiles, templateClone } from '../template-operations.js';
+import { ClonedTemplateView, CloneTemplate } from '../templates.dto.js';
+import { valuesOf } from './rendering.js';
+
+/** What a clone never has, so that it does nothing by itself. */
+const DISARMED = [
+  ...['members', 'chats and their runs', 'secrets and connections', 'share links and forms that are open'],
+  ...['sites, servers and automations that run', 'hosts that sandboxes may connect to'],
+];
+
+@Injectable()
+export class CloneService {
+  constructor(
+    private readonly database: Database,
+    private readonly templates: TemplatesStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly operations: OperationsStore,
+    private readonly jobs: Jobs,
+    private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'template_clone',
+    route: 'POST /api/templates/:id/clone',
+    summary: 'Make a workspace of a template, in the background',
+    description:
+      'The new workspace is of the caller alone (private), and disarmed: it has files, and no members, secrets, ' +
+      'connections, share links, sites, servers or allowed hosts. `skipped` says what did not come along, `next_steps` ' +
+      'what to do by hand.',
+    effect: 'write',
+    permission: 'workspace.create',
+    on: 'organization_id',
+    input: CloneTemplate,
+    output: ClonedTemplateView,
+    refuses: { 404: 'No such template', 409: 'No version of it is published' },
+    commitsAnswer: true,
+  })
+  async clone(actor: Actor, input: CloneTemplate): Promise<ClonedTemplateView> {
+    const organization_id = input.organization_id ?? (await this.organizations.defaultFor(actor));
+    await this.organizations.require(actor, 'workspace.create', organization_id);
+    await this.templates.require(actor, input.id);
+    const version = await this.versionOf(input);
+    const manifest = version.manifest;
+    const values = valuesOf(manifest, input.parameters ?? {});
+    const name = input.name.trim();
+    return this.database.transaction(async unit => {
+      await this.organizations.keep(unit, organization_id);
+      const target = await this.workspaces.add(unit, {
+        ...{ organization_id, name, visibility: 'private', created_by: actor.id },
+      });
+      const id = newId();
+      await this.operations.add(unit, templateClone, {
+        ...{ id, actor_id: actor.id, organization_id, subject_id: target.id },
+        input: {
+          ...{ template_id: input.id, version_id: version.id, target_id: target.id, values },
+          skipped: DISARMED,
+        },
+      });
+      const audited = { type: 'workspace', id: target.id, organization_id, workspace_id: target.id };
+      const from = { template_id: input.id, version: version.number };
+      await this.audit.record(unit, actor, 'template.clone', audited, { name, ...from });
+      await this.folders.create(target);
+      await this.jobs.enqueue(unit, cloneFiles, newId(), { operation_id: id });
+      return unit.answers({
+        workspace_id: target.id,
+        operation_id: id,
+        skipped: [...DISARMED],
+        next_steps: stepsOf(manifest),
+      });
+    });
+  }
+
+  private async versionOf({ id, version }: CloneTemplate): Promise<VersionRow> {
+    const published = (await this.templates.versions(id)).filter(({ state }) => state === 'published');
+    const found = version ? published.find(({ number }) => number === version) : published[0];
+    if (found) return found;
+    if (version) throw new NotFound(`The template has no published version ${version}`);
+    throw new Conflict('No version of the template is published yet');
+  }
+}
+
+function stepsOf({ connections = [], egress = [], next_steps = [] }: Partial<Manifest>): string[] {
+  const connect = connections.map(provider => `Connect ${provider}`);
+  const allow = egress.map(host => `Allow sandboxes to connect to ${host}`);
+  return [...next_steps, ...connect, ...allow];
+}

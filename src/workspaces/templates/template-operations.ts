@@ -1,0 +1,38 @@
+import { defineJob } from '../../platform/jobs/index.js';
+import { defineOperation } from '../operations/index.js';
+import type { Values } from './cloning/rendering.js';
+
+export interface PublishInput {
+  readonly template_id: string;
+  readonly version_id: string;
+  readonly name: string | null;
+  readonly visibility: 'workspace_admins' | 'org' | 'installation' | null;
+  readonly acknowledge: readonly string[];
+}
+export const templatePublish = defineOperation<PublishInput>(
+  'template_publish',
+  'The template was not published; try again',
+);
+
+export interface CloneInput {
+  readonly template_id: string;
+  readonly version_id: string;
+  readonly target_id: string;
+  readonly values: Values;
+  readonly skipped: readonly string[];
+}
+export const templateClone = defineOperation<CloneInput>(
+  'template_clone',
+  'The workspace was not made of the template; try again',
+);
+
+/** Operations that wait in a process, which is fair to organizations; the queue is not. */
+const queue = {
+  name: 'templates',
+  concurrency: 200,
+  lockDuration: 10_000,
+  stalledInterval: 10_000,
+  maxStalledCount: 100,
+};
+export const publishFiles = defineJob('publish_template_files', { queue, payload: ['operation_id'] });
+export const cloneFiles = defineJob('clone_template_files', { queue, payload: ['operation_id'] });

@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { OrganizationsModule } from '../../identity/organizations/index.js';
+import { RoutesOf } from '../../platform/openapi/index.js';
+import { ChangesModule } from '../changes/index.js';
+import { CoreModule } from '../core/index.js';
+import { OperationsModule } from '../operations/index.js';
+import { CloneService } from './cloning/clone.service.js';
+import { TemplateCloning } from './cloning/template-cloning.js';
+import { PublishService } from './publishing/publish.service.js';
+import { TemplatePublication } from './publishing/template-publication.js';
+import { TemplatesStore } from './records/templates.store.js';
+import { TemplateFolders } from './template-folders.js';
+import { TemplatesService } from './templates.service.js';
+
+/** Templates: workspaces are published as versions, and made of them. */
+@Module({
+  imports: [OrganizationsModule, CoreModule, ChangesModule, OperationsModule],
+  controllers: [RoutesOf(TemplatesService), RoutesOf(PublishService), RoutesOf(CloneService)],
+  providers: [
+    TemplatesService,
+    PublishService,
+    CloneService,
+    TemplatesStore,
+    TemplateFolders,
+    TemplatePublication,
+    TemplateCloning,
+  ],
+})
+export class TemplatesModule {}

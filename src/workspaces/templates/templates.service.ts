@@ -1,0 +1,116 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { OrganizationsStore, organizationDeleting } from '../../identity/organizations/index.js';
+import { type Actor, type OrganizationPermission, requireScope } from '../../platform/access/index.js';
+import { Action, Subject } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, newId } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
+import { unseenAs } from '../../platform/errors/index.js';
+import { Events } from '../../platform/events/index.js';
+import { Jobs } from '../../platform/jobs/index.js';
+import { StoredElsewhere } from '../changes/index.js';
+import { type TemplateRow, TemplatesStore } from './records/templates.store.js';
+import { removeTemplateFiles } from './template-folders.js';
+import { templateView, versionView } from './template-views.js';
+import {
+  ListTemplates,
+  TemplateId,
+  TemplatePage,
+  type TemplateView,
+  WholeTemplateView,
+} from './templates.dto.js';
+
+@Injectable()
+export class TemplatesService implements OnModuleInit {
+  constructor(
+    private readonly database: Database,
+    private readonly templates: TemplatesStore,
+    private readonly organizations: OrganizationsStore,
+    private readonly jobs: Jobs,
+    private readonly events: Events,
+    private readonly audit: Audit,
+    private readonly elsewhere: StoredElsewhere,
+  ) {}
+
+  onModuleInit(): void {
+    this.elsewhere.add(workspaceId => this.templates.bytesOf(workspaceId));
+    this.events.on(organizationDeleting, async (unit, { organization_id }) => {
+      for (const folder of await this.templates.idsOf(unit, organization_id))
+        await this.jobs.enqueue(unit, removeTemplateFiles, newId(), { folder });
+    });
+  }
+
+  @Action({
+    name: 'template_list',
+    route: 'GET /api/templates',
+    summary: 'List and search the templates that the caller may make workspaces of',
+    effect: 'read',
+    permission: 'template.read',
+    input: ListTemplates,
+    output: TemplatePage,
+  })
+  async list(actor: Actor, input: ListTemplates): Promise<Page<TemplateView>> {
+    requireScope(actor, 'template.read');
+    const { limit = DEFAULT_LIMIT, organization_id: organizationId, q } = input;
+    const [after] = decodeCursor(input.cursor, 'id');
+    const rows = await this.templates.list(actor, { organizationId, q, after, limit: limit + 1 });
+    return pageOf(rows, limit, templateView, row => [row.id]);
+  }
+
+  @Action({
+    name: 'template_get',
+    route: 'GET /api/templates/:id',
+    summary: 'Read a template with its versions, and with the findings of those that are blocked',
+    effect: 'read',
+    permission: 'template.read',
+    input: TemplateId,
+    output: WholeTemplateView,
+    refuses: { 404: 'No such template' },
+  })
+  async read(actor: Actor, { id }: TemplateId): Promise<WholeTemplateView> {
+    requireScope(actor, 'template.read');
+    const template = await this.templates.require(actor, id);
+    const versions = await this.templates.versions(id);
+    const shown = versions.filter(({ state }) => template.is_publisher || state === 'published');
+    return {
+      ...templateView(template),
+      versions: shown.map(version => versionView(version, template.is_publisher)),
+    };
+  }
+
+  @Action({
+    name: 'template_delete',
+    route: 'DELETE /api/templates/:id',
+    on: { id: 'template' },
+    summary: 'Delete a template with all its versions; workspaces that were made of it stay',
+    effect: 'destructive',
+    consequence: 'Its versions are gone for good, and no more workspaces are made of it.',
+    permission: 'template.delete',
+    input: TemplateId,
+    output: DeletedView,
+    refuses: { 404: 'No such template' },
+  })
+  async delete(actor: Actor, { id }: TemplateId): Promise<DeletedView> {
+    const { organization_id, name, slug } = await this.requireIn(actor, 'template.delete', id);
+    await this.database.deletion(async unit => {
+      await this.templates.remove(unit, id);
+      await this.jobs.enqueue(unit, removeTemplateFiles, newId(), { folder: id });
+      const target = { type: 'template', id, organization_id, workspace_id: null };
+      await this.audit.record(unit, actor, 'template.delete', target, { name, slug });
+    });
+    return DeletedView.of(id);
+  }
+
+  @Subject('template', 'organization', ({ organization_id }: TemplateRow) => ({
+    organization_id,
+    workspace_id: null,
+  }))
+  async requireIn(actor: Actor, permission: OrganizationPermission, id: string): Promise<TemplateRow> {
+    const template = await this.templates.require(actor, id);
+    await unseenAs(
+      'No such template',
+      this.organizations.require(actor, permission, template.organization_id),
+    );
+    return template;
+  }
+}
