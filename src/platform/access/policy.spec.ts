@@ -68,6 +68,7 @@ describe('the least role, the scope and the effect of each permission', () => {
       'webhook.read': 'admin notifications:read read',
       'workspace.create': 'member workspaces:write write',
       'template.delete': 'admin templates:write destructive',
+      'template.update': 'admin templates:write expose',
       'exposure.limit': 'admin shares:write expose',
       'exposure.list': 'guest shares:read read',
       'exposure.manage': 'admin shares:write destructive',

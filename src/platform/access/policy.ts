@@ -61,6 +61,7 @@ export const POLICY = {
   'webhook.read': organization('admin', 'notifications:read', 'read'),
   'webhook.manage': organization('admin', 'notifications:write', 'expose'),
   'template.delete': organization('admin', 'templates:write', 'destructive'),
+  'template.update': organization('admin', 'templates:write', 'expose'),
   'exposure.limit': organization('admin', 'shares:write', 'expose'),
   'workspace.create': organization('member', 'workspaces:write', 'write'),
   'exposure.list': organization('guest', 'shares:read', 'read'),

@@ -388,8 +388,8 @@ export interface Schema {
     scope_id: string; period: Time; spent_usd: Big;
   };
   template: {
-    id: string; organization_id: string; workspace_id: string; slug: string; name: string;
-    description: string; visibility: 'workspace_admins' | 'org' | 'installation'; created_by: string;
+    id: string; organization_id: string | null; workspace_id: string | null; slug: string; name: string;
+    description: string; visibility: 'workspace_admins' | 'org' | 'installation'; created_by: string | null;
     created_at: Time; updated_at: Time;
   };
   template_version: {
@@ -397,7 +397,7 @@ export interface Schema {
     manifest: Generated<Json<'template_version.manifest'>>;
     findings: Generated<Json<'template_version.findings'>>;
     skipped: Generated<Json<'template_version.skipped'>>; files: Generated<number>; bytes: Generated<Big>;
-    published_by: string; created_at: Time;
+    published_by: string | null; created_at: Time;
   };
   tool_call: {
     run_id: string; step: number; position: number; call_id: string; tool: string;
@@ -460,6 +460,9 @@ export interface Schema {
   };
   workspace_member: {
     workspace_id: string; principal_id: string; role: 'admin' | 'editor' | 'viewer'; created_at: Time;
+  };
+  workspace_origin: {
+    workspace_id: string; template_id: string; version: number;
   };
   workspace_scan: {
     id: string; workspace_id: string; writer_type: string; writer_id: string; run_id: string | null;

@@ -26,6 +26,19 @@ export class CreateWorkspace {
 
   @Field.choice(VISIBILITY, VISIBILITIES, { optional: true, default: 'org' })
   visibility?: Visibility;
+
+  @Field.id('A template to make it of, in the background: only the caller sees it until its files are there', {
+    optional: true,
+  })
+  template_id?: string;
+
+  @Field.integer('The version of the template; absent: the newest', {
+    ...{ min: 1, max: 1_000_000, optional: true, example: 1 },
+  })
+  version?: number;
+
+  @Field.record('A value for each parameter of the template', { optional: true })
+  parameters?: Record<string, unknown>;
 }
 
 export class WorkspaceId {
@@ -72,6 +85,16 @@ export class WorkspaceView {
 
   @Field.time('When it was last changed')
   updated_at: string;
+}
+
+export class CreatedWorkspaceView extends WorkspaceView {
+  @Field.id('The operation that brings the files of the template, to be watched below /api/operations', {
+    nullable: true,
+  })
+  operation_id: string | null;
+
+  @Field.text('What to do by hand before what the template is for works', { list: true, example: [] })
+  next_steps: string[];
 }
 
 export const WorkspacePage = PageOf(WorkspaceView, 'WorkspacePage');

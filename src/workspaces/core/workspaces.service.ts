@@ -1,15 +1,16 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { OrganizationsStore, organizationDeleting } from '../../identity/organizations/index.js';
-import { type Actor, requireScope } from '../../platform/access/index.js';
+import { type Actor, requireScope, type Visibility } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type Row, UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
-import { Forbidden } from '../../platform/errors/index.js';
+import { Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
 import { WorkspaceFolders } from './workspace-folders.js';
 import {
+  CreatedWorkspaceView,
   CreateWorkspace,
   ListWorkspaces,
   SetVisibility,
@@ -21,8 +22,14 @@ import {
 import { removeFolder } from './workspaces.jobs.js';
 import { WorkspacesStore, workspaceView } from './workspaces.store.js';
 
+/** What a workspace is made of a template by. */
+export type FromTemplate = CreateWorkspace & { template_id: string; visibility: Visibility };
+type MakeFromTemplate = (actor: Actor, input: FromTemplate) => Promise<CreatedWorkspaceView>;
+
 @Injectable()
 export class WorkspacesService implements OnModuleInit {
+  private makeFromTemplate: MakeFromTemplate | undefined;
+
   constructor(
     private readonly database: Database,
     private readonly workspaces: WorkspacesStore,
@@ -32,6 +39,11 @@ export class WorkspacesService implements OnModuleInit {
     private readonly events: Events,
     private readonly audit: Audit,
   ) {}
+
+  /** The feature of templates registers itself while modules start. */
+  fromTemplateWith(make: MakeFromTemplate): void {
+    this.makeFromTemplate = make;
+  }
 
   onModuleInit(): void {
     this.events.on(organizationDeleting, async (unit, { organization_id }) => {
@@ -69,13 +81,18 @@ export class WorkspacesService implements OnModuleInit {
     effect: 'write',
     permission: 'workspace.create',
     input: CreateWorkspace,
-    output: WorkspaceView,
+    output: CreatedWorkspaceView,
+    refuses: { 404: 'No such template', 409: 'No version of the template is published' },
     commitsAnswer: true,
   })
-  async create(actor: Actor, input: CreateWorkspace): Promise<WorkspaceView> {
+  async create(actor: Actor, input: CreateWorkspace): Promise<CreatedWorkspaceView> {
+    const { template_id, visibility = 'org' } = input;
+    if (template_id !== undefined && this.makeFromTemplate)
+      return this.makeFromTemplate(actor, { ...input, template_id, visibility });
+    if (input.version !== undefined || input.parameters !== undefined)
+      throw new Invalid('version and parameters are those of a template: send its template_id as well');
     const organization_id = input.organization_id ?? (await this.organizations.defaultFor(actor));
     await this.organizations.require(actor, 'workspace.create', organization_id);
-    const { visibility = 'org' } = input;
     const name = input.name.trim();
     return this.database.transaction(async unit => {
       await this.organizations.keep(unit, organization_id);
@@ -84,7 +101,7 @@ export class WorkspacesService implements OnModuleInit {
       await this.audit.record(unit, actor, 'workspace.create', targetOf(workspace), { name, visibility });
       await this.folders.create(workspace);
       const row = await this.workspaces.require(actor, 'workspace.read', workspace.id, unit);
-      return unit.answers(workspaceView(row));
+      return unit.answers({ ...workspaceView(row), operation_id: null, next_steps: [] });
     });
   }
 

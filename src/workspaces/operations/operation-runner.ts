@@ -16,6 +16,9 @@ const MAX_ATTEMPTS = 5;
 
 class Cancelled extends Error {}
 
+/** Ends an operation: no retry helps. The message says to its caller what to do. */
+export class OperationRefused extends Error {}
+
 /** Throws when the operation is cancelled. */
 export type Report = (progress: Progress) => Promise<void>;
 
@@ -49,7 +52,7 @@ export class OperationRunner {
     } catch (error) {
       if (error instanceof Cancelled) return this.end(operation, { state: 'cancelled' }, work);
       if (signal.aborted || (!isHopeless(error) && failures + 1 < MAX_ATTEMPTS)) throw error;
-      const reason = error instanceof WorkspaceFsError ? error.message : work.kind.failed;
+      const reason = isReason(error) ? error.message : work.kind.failed;
       await this.end(operation, { state: 'error', error: reason }, work);
     }
   }
@@ -89,4 +92,9 @@ export class OperationRunner {
 
 /** Retries will not help. */
 const isHopeless = (error: unknown): boolean =>
-  error instanceof WorkspaceFsError && ['no_space', 'not_found'].includes(error.code);
+  error instanceof OperationRefused ||
+  (error instanceof WorkspaceFsError && ['no_space', 'not_found'].includes(error.code));
+
+/** Its message is meant for the caller. */
+const isReason = (error: unknown): error is Error =>
+  error instanceof OperationRefused || error instanceof WorkspaceFsError;

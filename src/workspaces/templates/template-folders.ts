@@ -3,10 +3,11 @@ import { Injectable } from '@nestjs/common';
 import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { defineJob, OnJob } from '../../platform/jobs/index.js';
+import { TEMPLATES } from './template-queue.js';
 
 /** `folder`: of a template, or of one of its versions. */
 export const removeTemplateFiles = defineJob('remove_template_files', {
-  queue: { name: 'workspaces', lockDuration: 30_000 },
+  queue: TEMPLATES,
   payload: ['folder'],
 });
 
@@ -29,6 +30,10 @@ export class TemplateFolders {
   /** Empty, whatever an earlier attempt left. */
   async create(version: { id: string; template_id: string }): Promise<WorkspaceFs> {
     await this.remove({ folder: folderOfVersion(version) });
+    return this.add(version);
+  }
+
+  add(version: { id: string; template_id: string }): Promise<WorkspaceFs> {
     return WorkspaceFs.create(path.join(this.root, folderOfVersion(version)), this.options());
   }
 

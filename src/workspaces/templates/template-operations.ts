@@ -1,6 +1,8 @@
+import type { Visibility } from '../../platform/access/index.js';
 import { defineJob } from '../../platform/jobs/index.js';
 import { defineOperation } from '../operations/index.js';
 import type { Values } from './cloning/rendering.js';
+import { TEMPLATES } from './template-queue.js';
 
 export interface PublishInput {
   readonly template_id: string;
@@ -18,6 +20,8 @@ export interface CloneInput {
   readonly template_id: string;
   readonly version_id: string;
   readonly target_id: string;
+  /** Once it is complete; until then only the caller sees it. */
+  readonly visibility: Visibility;
   readonly values: Values;
   readonly skipped: readonly string[];
 }
@@ -26,13 +30,8 @@ export const templateClone = defineOperation<CloneInput>(
   'The workspace was not made of the template; try again',
 );
 
-/** Operations that wait in a process, which is fair to organizations; the queue is not. */
-const queue = {
-  name: 'templates',
-  concurrency: 200,
-  lockDuration: 10_000,
-  stalledInterval: 10_000,
-  maxStalledCount: 100,
-};
-export const publishFiles = defineJob('publish_template_files', { queue, payload: ['operation_id'] });
-export const cloneFiles = defineJob('clone_template_files', { queue, payload: ['operation_id'] });
+export const publishFiles = defineJob('publish_template_files', {
+  queue: TEMPLATES,
+  payload: ['operation_id'],
+});
+export const cloneFiles = defineJob('clone_template_files', { queue: TEMPLATES, payload: ['operation_id'] });

@@ -156,8 +156,8 @@ export class TemplateVersionView {
   @Field.text('Paths that are links or special files, and do not come along', { list: true, example: [] })
   skipped: string[];
 
-  @Field.id('Who published it')
-  published_by: string;
+  @Field.id('Who published it; null: it comes with the service', { nullable: true })
+  published_by: string | null;
 
   @Field.time('When')
   created_at: string;
@@ -167,8 +167,8 @@ export class TemplateView {
   @Field.id('The template')
   id: string;
 
-  @Field.id('The organization it belongs to')
-  organization_id: string;
+  @Field.id('The organization it belongs to; null: it comes with the service', { nullable: true })
+  organization_id: string | null;
 
   @Field.text('Its short name', SLUG)
   slug: string;
@@ -206,4 +206,52 @@ export class WholeTemplateView extends TemplateView {
   versions: TemplateVersionView[];
 }
 
+export class UpdateTemplate extends TemplateId {
+  @Field.text('What it is called', { ...NAME, optional: true })
+  name?: string;
+
+  @Field.text('What it is for', { max: 1000, optional: true, example: 'Notes of one team' })
+  description?: string;
+
+  @Field.choice(VISIBILITY, TEMPLATE_VISIBILITIES, { optional: true })
+  visibility?: TemplateVisibility;
+}
+
+export class ListTemplateFiles extends PageInput {
+  @Field.id('The template')
+  id: string;
+
+  @Field.integer('The version', { min: 1, max: 1_000_000, example: 1 })
+  version: number;
+}
+
+export class TemplateFileView {
+  @Field.text('Its path', { example: 'README.md' })
+  path: string;
+
+  @Field.integer('Its bytes', { example: 1234 })
+  size: number;
+}
+
+export class WorkspaceTemplateView {
+  @Field.id('The template that the workspace was made of')
+  template_id: string;
+
+  @Field.text('What it is called; null: it is deleted, or the caller does not see it any more', {
+    nullable: true,
+    example: 'Support inbox',
+  })
+  name: string | null;
+
+  @Field.integer('The version that the workspace was made of', { example: 1 })
+  version: number;
+
+  @Field.integer('The newest version; null as the name is', { nullable: true, example: 2 })
+  latest: number | null;
+
+  @Field.boolean('There is a newer version', { example: true })
+  has_newer: boolean;
+}
+
+export const TemplateFilePage = PageOf(TemplateFileView, 'TemplateFilePage');
 export const TemplatePage = PageOf(TemplateView, 'TemplatePage');

@@ -5,7 +5,7 @@ import { Action, Subject } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
-import { unseenAs } from '../../platform/errors/index.js';
+import { Forbidden, unseenAs } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
 import { StoredElsewhere } from '../changes/index.js';
@@ -17,6 +17,7 @@ import {
   TemplateId,
   TemplatePage,
   type TemplateView,
+  UpdateTemplate,
   WholeTemplateView,
 } from './templates.dto.js';
 
@@ -79,6 +80,33 @@ export class TemplatesService implements OnModuleInit {
   }
 
   @Action({
+    name: 'template_update',
+    route: 'PATCH /api/templates/:id',
+    on: { id: 'template' },
+    summary: 'Change the name, the description or the visibility of a template',
+    effect: 'expose',
+    consequence: 'Those whom its visibility lets in can copy its files into workspaces of their own.',
+    permission: 'template.update',
+    input: UpdateTemplate,
+    output: WholeTemplateView,
+    refuses: { 404: 'No such template' },
+  })
+  async update(actor: Actor, { id, ...changes }: UpdateTemplate): Promise<WholeTemplateView> {
+    const { organization_id, workspace_id } = await this.requireIn(actor, 'template.update', id);
+    const { name, description, visibility } = changes;
+    await this.database.transaction(async unit => {
+      await this.templates.update(unit, id, {
+        ...(name !== undefined && { name: name.trim() }),
+        ...(description !== undefined && { description: description.trim() }),
+        ...(visibility && { visibility }),
+      });
+      const target = { type: 'template', id, organization_id, workspace_id };
+      await this.audit.record(unit, actor, 'template.update', target, changes);
+    });
+    return this.read(actor, { id });
+  }
+
+  @Action({
     name: 'template_delete',
     route: 'DELETE /api/templates/:id',
     on: { id: 'template' },
@@ -101,16 +129,17 @@ export class TemplatesService implements OnModuleInit {
     return DeletedView.of(id);
   }
 
+  /** Admins of its organization, and those of its workspace. */
   @Subject('template', 'organization', ({ organization_id }: TemplateRow) => ({
     organization_id,
     workspace_id: null,
   }))
   async requireIn(actor: Actor, permission: OrganizationPermission, id: string): Promise<TemplateRow> {
     const template = await this.templates.require(actor, id);
-    await unseenAs(
-      'No such template',
-      this.organizations.require(actor, permission, template.organization_id),
-    );
+    const { organization_id, is_publisher } = template;
+    if (organization_id === null) throw new Forbidden('Templates that come with the service stay as they are');
+    if (is_publisher) requireScope(actor, permission);
+    else await unseenAs('No such template', this.organizations.require(actor, permission, organization_id));
     return template;
   }
 }

@@ -8,6 +8,7 @@ import { RunsSource } from './runs.source.js';
 import { ServersSource } from './servers.source.js';
 import { SharesSource } from './shares.source.js';
 import { SitesSource } from './sites.source.js';
+import { TemplatesSource } from './templates.source.js';
 import { SourcesStore } from './sources.store.js';
 
 /** What people are notified of. */
@@ -22,5 +23,6 @@ export const sources = [
   ServersSource,
   SharesSource,
   SitesSource,
+  TemplatesSource,
   SourcesStore,
 ];

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type NotNull, sql } from 'kysely';
 import type { HostedKind } from '../../../hosting/hosts/index.js';
 import { Database, type Row } from '../../../platform/database/index.js';
 
@@ -79,6 +79,29 @@ export class SourcesStore {
         'w.organization_id',
       ])
       .where('v.id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** Of a template that somebody published. */
+  async templateVersion(id: string) {
+    return this.database
+      .tables()
+      .selectFrom('template_version as v')
+      .innerJoin('template as t', 't.id', 'v.template_id')
+      .select(['v.id', 'v.template_id', 'v.number', 'v.state', 'v.files', 't.name'])
+      .select(['v.published_by', 't.organization_id', 't.workspace_id'])
+      .where('v.id', '=', id)
+      .where('t.organization_id', 'is not', null)
+      .$narrowType<{ published_by: NotNull; organization_id: NotNull; workspace_id: NotNull }>()
+      .executeTakeFirst();
+  }
+
+  async operation(id: string) {
+    return this.database
+      .tables()
+      .selectFrom('operation')
+      .select(['id', 'state', 'error', 'actor_id', 'organization_id', 'subject_id'])
+      .where('id', '=', id)
       .executeTakeFirst();
   }
 

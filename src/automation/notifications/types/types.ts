@@ -90,6 +90,21 @@ export const TYPES = {
     needs: 'form.read',
     mail: 'on',
   },
+  'template.published': {
+    severity: 'info',
+    summary: 'A workspace was published as a version of a template',
+    needs: 'workspace.read',
+  },
+  'template.blocked': {
+    severity: 'warning',
+    summary: 'A version of a template of yours holds what looks like secrets, and is not published',
+    needs: 'workspace.read',
+  },
+  'template.failed': {
+    severity: 'warning',
+    summary: 'A workspace was not published as a template',
+    needs: 'workspace.read',
+  },
   'site.version_failed': {
     severity: 'warning',
     summary: 'A build of yours of a site failed',

@@ -1,12 +1,19 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { OrganizationsStore } from '../../../identity/organizations/index.js';
-import type { Actor } from '../../../platform/access/index.js';
+import type { Actor, Visibility } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
-import { Database, newId } from '../../../platform/database/index.js';
+import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Conflict, NotFound } from '../../../platform/errors/index.js';
 import { Jobs } from '../../../platform/jobs/index.js';
-import { WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
+import {
+  type CreatedWorkspaceView,
+  type FromTemplate,
+  WorkspaceFolders,
+  WorkspacesService,
+  WorkspacesStore,
+  workspaceView,
+} from '../../core/index.js';
 import { OperationsStore } from '../../operations/index.js';
 import type { Manifest } from '../publishing/manifest.js';
 import { TemplatesStore, type VersionRow } from '../records/templates.store.js';
@@ -21,7 +28,7 @@ const DISARMED = [
 ];
 
 @Injectable()
-export class CloneService {
+export class CloneService implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly templates: TemplatesStore,
@@ -31,7 +38,12 @@ export class CloneService {
     private readonly operations: OperationsStore,
     private readonly jobs: Jobs,
     private readonly audit: Audit,
+    private readonly created: WorkspacesService,
   ) {}
+
+  onModuleInit(): void {
+    this.created.fromTemplateWith((actor, input) => this.create(actor, input));
+  }
 
   @Action({
     name: 'template_clone',
@@ -49,38 +61,53 @@ export class CloneService {
     refuses: { 404: 'No such template', 409: 'No version of it is published' },
     commitsAnswer: true,
   })
-  async clone(actor: Actor, input: CloneTemplate): Promise<ClonedTemplateView> {
+  clone(actor: Actor, input: CloneTemplate): Promise<ClonedTemplateView> {
+    return this.make(actor, { ...input, visibility: 'private' }, async (_unit, made) => made);
+  }
+
+  /** `POST /api/workspaces` with a template. */
+  private create(actor: Actor, { template_id, ...input }: FromTemplate): Promise<CreatedWorkspaceView> {
+    return this.make(actor, { ...input, id: template_id }, async (unit, { workspace_id, ...made }) => {
+      const row = await this.workspaces.require(actor, 'workspace.read', workspace_id, unit);
+      return { ...workspaceView(row), operation_id: made.operation_id, next_steps: made.next_steps };
+    });
+  }
+
+  private async make<Answer extends object>(
+    actor: Actor,
+    input: CloneTemplate & { visibility: Visibility },
+    answer: (unit: UnitOfWork, made: ClonedTemplateView) => Promise<Answer>,
+  ): Promise<Answer> {
     const organization_id = input.organization_id ?? (await this.organizations.defaultFor(actor));
     await this.organizations.require(actor, 'workspace.create', organization_id);
-    await this.templates.require(actor, input.id);
+    const template = await this.templates.require(actor, input.id);
     const version = await this.versionOf(input);
-    const manifest = version.manifest;
-    const values = valuesOf(manifest, input.parameters ?? {});
+    const values = valuesOf(version.manifest, input.parameters ?? {});
     const name = input.name.trim();
+    const source = { template_id: template.id, version: version.number };
     return this.database.transaction(async unit => {
       await this.organizations.keep(unit, organization_id);
       const target = await this.workspaces.add(unit, {
         ...{ organization_id, name, visibility: 'private', created_by: actor.id },
       });
+      await this.templates.keepOrigin(unit, { workspace_id: target.id, ...source });
       const id = newId();
       await this.operations.add(unit, templateClone, {
         ...{ id, actor_id: actor.id, organization_id, subject_id: target.id },
         input: {
-          ...{ template_id: input.id, version_id: version.id, target_id: target.id, values },
-          skipped: DISARMED,
+          ...{ template_id: template.id, version_id: version.id, target_id: target.id },
+          ...{ visibility: input.visibility, values, skipped: DISARMED },
         },
       });
       const audited = { type: 'workspace', id: target.id, organization_id, workspace_id: target.id };
-      const from = { template_id: input.id, version: version.number };
-      await this.audit.record(unit, actor, 'template.clone', audited, { name, ...from });
+      await this.audit.record(unit, actor, 'template.clone', audited, { name, ...source });
       await this.folders.create(target);
       await this.jobs.enqueue(unit, cloneFiles, newId(), { operation_id: id });
-      return unit.answers({
-        workspace_id: target.id,
-        operation_id: id,
-        skipped: [...DISARMED],
-        next_steps: stepsOf(manifest),
-      });
+      const made = {
+        ...{ workspace_id: target.id, operation_id: id, skipped: [...DISARMED] },
+        next_steps: stepsOf(version.manifest),
+      };
+      return unit.answers(await answer(unit, made));
     });
   }
 

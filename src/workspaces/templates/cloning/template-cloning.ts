@@ -1,13 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
-import { batchesOf, type Entry, Glob, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { batchesOf, type Entry, Glob, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
 import { NoRoom, WorkspaceQuota } from '../../changes/index.js';
 import { removeFolder, WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
 import { type Copied, copyBatch } from '../../duplicate/index.js';
 import { captureHistory } from '../../history/index.js';
-import { type Operation, OperationRunner, type OperationWork, type Report } from '../../operations/index.js';
+import {
+  type Operation,
+  OperationRefused,
+  OperationRunner,
+  type OperationWork,
+  type Report,
+} from '../../operations/index.js';
 import { TemplatesStore } from '../records/templates.store.js';
 import { TemplateFolders } from '../template-folders.js';
 import { type CloneInput, cloneFiles, templateClone } from '../template-operations.js';
@@ -52,7 +58,8 @@ export class TemplateCloning implements OperationWork<CloneInput> {
     return { workspace_id: operation.input.target_id };
   }
 
-  async complete(unit: UnitOfWork, { input: { target_id } }: Clone): Promise<void> {
+  async complete(unit: UnitOfWork, { input: { target_id, visibility } }: Clone): Promise<void> {
+    await this.workspaces.update(unit, target_id, { visibility });
     await this.jobs.enqueue(unit, captureHistory, newId(), { workspace_id: target_id });
   }
 
@@ -67,7 +74,7 @@ export class TemplateCloning implements OperationWork<CloneInput> {
       this.workspaces.folderOf(input.target_id),
     ]);
     if (!version || !workspace)
-      throw new WorkspaceFsError('not_found', '', 'The template or the workspace was deleted meanwhile');
+      throw new OperationRefused('The template or the workspace was deleted meanwhile');
     const source = this.folders.open(version);
     const target = this.workspaceFolders.open(workspace);
     const entries = await source.listAll('');
@@ -97,7 +104,7 @@ export class TemplateCloning implements OperationWork<CloneInput> {
     try {
       await this.quota.require(id, more);
     } catch (error) {
-      if (error instanceof NoRoom) throw new WorkspaceFsError('no_space', '', error.detail);
+      if (error instanceof NoRoom) throw new OperationRefused(error.detail);
       throw error;
     }
   }

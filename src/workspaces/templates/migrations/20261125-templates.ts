@@ -6,18 +6,19 @@ export class Templates extends Migration {
     this.addSql(`
       create table template (
         id uuid primary key,
-        organization_id uuid not null references organization on delete cascade deferrable initially deferred,
-        -- What it is published from; it may be gone.
-        workspace_id uuid not null,
+        -- Null: it comes with the service.
+        organization_id uuid references organization on delete cascade deferrable initially deferred,
+        -- What it is published from; it may be gone. Null: it comes with the service.
+        workspace_id uuid,
         slug text not null,
         name text not null,
         description text not null,
         visibility text not null check (visibility in ('workspace_admins', 'org', 'installation')),
-        created_by uuid not null,
+        created_by uuid,
         created_at timestamptz not null,
         updated_at timestamptz not null
       );
-      create unique index template_organization_id_slug on template (organization_id, slug);
+      create unique index template_organization_id_slug on template (organization_id, slug) nulls not distinct;
       create index template_workspace_id on template (workspace_id);
 
       create table template_version (
@@ -30,10 +31,17 @@ export class Templates extends Migration {
         skipped jsonb not null default '[]',
         files int not null default 0,
         bytes bigint not null default 0,
-        published_by uuid not null,
+        published_by uuid,
         created_at timestamptz not null
       );
       create unique index template_version_template_id_number on template_version (template_id, number);
+
+      -- What a workspace was made of. The template may be gone.
+      create table workspace_origin (
+        workspace_id uuid primary key references workspace on delete cascade,
+        template_id uuid not null,
+        version int not null
+      );
     `);
   }
 }

@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { OperationRefused } from '../../operations/index.js';
 
 export const MANIFEST = 'template.yaml';
 export const MAX_MANIFEST_BYTES = 64 * 1024;
@@ -27,7 +27,7 @@ export interface Manifest {
   readonly next_steps: readonly string[];
 }
 
-/** Throws WorkspaceFsError with a sentence that says what is wrong. */
+/** Throws OperationRefused with a sentence that says what is wrong. */
 export function parseManifest(text: string): Manifest {
   const whole = readYaml(text);
   return {
@@ -97,5 +97,4 @@ function listOf(from: Mapping, key: string): unknown[] {
 const isMapping = (value: unknown): value is Mapping =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** No retry helps: the operation ends with this sentence. */
-const mistake = (message: string) => new WorkspaceFsError('not_found', MANIFEST, `${MANIFEST}: ${message}`);
+const mistake = (message: string) => new OperationRefused(`${MANIFEST}: ${message}`);

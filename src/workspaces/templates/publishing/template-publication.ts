@@ -1,17 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { type FoundSecret, SecretScan } from '#libs/secret-scan/index.js';
-import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { batchesOf, type Entry, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { Events } from '../../../platform/events/index.js';
 import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
 import { NoRoom, WorkspaceQuota } from '../../changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
 import { type Copied, copyBatch } from '../../duplicate/index.js';
-import { type Operation, OperationRunner, type OperationWork, type Report } from '../../operations/index.js';
+import {
+  type Operation,
+  OperationRefused,
+  OperationRunner,
+  type OperationWork,
+  type Report,
+} from '../../operations/index.js';
 import { type CopiedVersion, TemplatesStore } from '../records/templates.store.js';
+import { templateBlocked, templateFailed, templatePublished } from '../template-events.js';
 import { folderOfVersion, removeTemplateFiles, TemplateFolders } from '../template-folders.js';
 import { type PublishInput, publishFiles, templatePublish } from '../template-operations.js';
-import { ignoredIn, leftOutBy } from './left-out.js';
+import { IGNORE_FILE, ignoredIn, selectEntries } from './left-out.js';
 import { MANIFEST, MAX_MANIFEST_BYTES, parseManifest } from './manifest.js';
 
 const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
@@ -35,6 +43,7 @@ export class TemplatePublication implements OperationWork<PublishInput> {
     private readonly workspaceFolders: WorkspaceFolders,
     private readonly quota: WorkspaceQuota,
     private readonly jobs: Jobs,
+    private readonly events: Events,
     private readonly runner: OperationRunner,
   ) {}
 
@@ -62,9 +71,11 @@ export class TemplatePublication implements OperationWork<PublishInput> {
     const isOpen = found?.findings.some(({ fingerprint }) => !input.acknowledge.includes(fingerprint));
     if (!found || isOpen) {
       await this.templates.settle(unit, version.id, 'blocked');
+      await this.events.publish(unit, templateBlocked, { version_id: version.id });
       return this.removeFiles(unit, version);
     }
     await this.templates.settle(unit, version.id, 'published');
+    await this.events.publish(unit, templatePublished, { version_id: version.id });
     const { name = null, description } = found.manifest;
     const called = input.name ?? name;
     await this.templates.update(unit, version.template_id, {
@@ -74,8 +85,9 @@ export class TemplatePublication implements OperationWork<PublishInput> {
     });
   }
 
-  async undo(unit: UnitOfWork, { input }: Publish): Promise<void> {
+  async undo(unit: UnitOfWork, { id, input }: Publish): Promise<void> {
     const version = versionOf(input);
+    await this.events.publish(unit, templateFailed, { operation_id: id });
     await this.templates.removeVersion(unit, version);
     await this.removeFiles(unit, version);
   }
@@ -88,12 +100,11 @@ export class TemplatePublication implements OperationWork<PublishInput> {
     const workspace = await this.workspaces.folderOf(subject_id);
     const version = versionOf(input);
     if (!workspace || !(await this.templates.version(version.id)))
-      throw new WorkspaceFsError('not_found', '', 'The workspace or the template was deleted meanwhile');
+      throw new OperationRefused('The workspace or the template was deleted meanwhile');
     const source = this.workspaceFolders.open(workspace);
     const manifest = parseManifest((await textOf(source, MANIFEST)) ?? '');
-    const ignored = ignoredIn((await textOf(source, '.atelierignore')) ?? '');
-    const isLeftOut = leftOutBy([...ignored, ...manifest.exclude]);
-    const entries = (await source.listAll('')).filter(({ path }) => !isLeftOut(path));
+    const ignored = ignoredIn((await textOf(source, IGNORE_FILE)) ?? '');
+    const entries = await selectEntries(await source.listAll(''), [...ignored, ...manifest.exclude]);
     const bytes = requireFitting(entries);
     await this.requireRoom(subject_id, bytes);
     const target = await this.folders.create(version);
@@ -127,7 +138,7 @@ export class TemplatePublication implements OperationWork<PublishInput> {
     try {
       await this.quota.require(workspaceId, { bytes, files: 0 });
     } catch (error) {
-      if (error instanceof NoRoom) throw new WorkspaceFsError('no_space', '', error.detail);
+      if (error instanceof NoRoom) throw new OperationRefused(error.detail);
       throw error;
     }
   }
@@ -151,7 +162,7 @@ function requireFitting(entries: readonly Entry[]): number {
       ? `${entries.length} files and folders; a template has ${MAX_FILES} at most`
       : bytes > MAX_BYTES && `${bytes} bytes; a template has ${MAX_BYTES} at most`;
   if (tooMuch)
-    throw new WorkspaceFsError('no_space', '', `The workspace has ${tooMuch}; name others in .atelierignore`);
+    throw new OperationRefused(`The workspace has ${tooMuch}; leave some out with ${IGNORE_FILE}`);
   return bytes;
 }
 

@@ -61,8 +61,14 @@ export class TemplatesStore {
 
   /** 404 where the caller does not see it. */
   async require(actor: Actor, id: string): Promise<TemplateRow> {
-    const [row] = await this.visible(actor, sql`t.id = ${id}`, sql``);
+    const row = await this.find(actor, id);
     if (!row) throw new NotFound('No such template');
+    return row;
+  }
+
+  /** Nothing where the caller does not see it. */
+  async find(actor: Actor, id: string): Promise<TemplateRow | undefined> {
+    const [row] = await this.visible(actor, sql`t.id = ${id}`, sql``);
     return row;
   }
 
@@ -130,6 +136,36 @@ export class TemplatesStore {
       select ${id}, ${templateId}, coalesce(max(number), 0) + 1, 'publishing', ${by}, now()
       from template_version where template_id = ${templateId} returning number`.execute(unit.tables());
     return rows[0]?.number ?? 0;
+  }
+
+  async keepOrigin(unit: UnitOfWork, origin: Row<'workspace_origin'>): Promise<void> {
+    await unit.tables().insertInto('workspace_origin').values(origin).execute();
+  }
+
+  originOf(workspaceId: string): Promise<Row<'workspace_origin'> | undefined> {
+    const query = this.database.tables().selectFrom('workspace_origin').selectAll();
+    return query.where('workspace_id', '=', workspaceId).executeTakeFirst();
+  }
+
+  /** Published as the next version of a template that comes with the service, unless it is there. */
+  async addBuiltin(
+    unit: UnitOfWork,
+    template: Pick<Row<'template'>, 'id' | 'slug' | 'name' | 'description'>,
+    version: { id: string; manifest: Manifest; files: number; bytes: number },
+  ): Promise<void> {
+    const { id, slug, name, description } = template;
+    await sql`
+      insert into template (id, slug, name, description, visibility, created_at, updated_at)
+      values (${id}, ${slug}, ${name}, ${description}, 'installation', now(), now())
+      on conflict (id) do update set name = excluded.name, description = excluded.description, updated_at = now()`.execute(
+      unit.tables(),
+    );
+    await sql`
+      insert into template_version (id, template_id, number, state, manifest, files, bytes, created_at)
+      select ${version.id}, ${id}, coalesce(max(number), 0) + 1, 'published',
+        ${JSON.stringify(version.manifest)}::jsonb, ${version.files}, ${version.bytes}, now()
+      from template_version where template_id = ${id}
+      on conflict (id) do nothing`.execute(unit.tables());
   }
 
   /** Unless it is settled. */
