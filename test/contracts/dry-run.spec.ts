@@ -103,6 +103,7 @@ beforeAll(async () => {
     ...(await serverInputs()),
     template_clone: { id: things.template_id, version: 1 },
     template_get: { id: things.template_id },
+    template_file_list: { id: things.template_id, number: 1 },
     server_create: { slug: 'another', command: 'true' },
     server_restart: { id: await runningServer() },
     server_update: { slug: 'another' },

@@ -112,6 +112,11 @@ async function siteVersion(state: string): Promise<[site: string, version: strin
   return [id, version];
 }
 
+async function builtin(): Promise<string> {
+  const { body } = await ada.client.get('/api/templates?q=data-analysis');
+  return body.items[0].id;
+}
+
 /** A call of each route that succeeds, once. */
 const CALLS: Record<string, () => Promise<Call>> = {
   '/api/actions-exec/{name}': async () => ({
@@ -272,6 +277,14 @@ const CALLS: Record<string, () => Promise<Call>> = {
     const { host } = await made(`/api/sites/${id}/domains`, { host: `${randomUUID()}.example.com` });
     return { path: `/api/sites/${id}/domains/${host}/verify` };
   },
+  '/api/templates': async () => ({
+    path: '/api/templates',
+    body: { workspace_id: workspace, slug: `t-${randomUUID()}` },
+  }),
+  '/api/templates/{id}/clone': async () => ({
+    path: `/api/templates/${await builtin()}/clone`,
+    body: { name: 'Clone' },
+  }),
   '/api/tunnel-access/{serverId}/tokens': async () => ({
     path: `/api/tunnel-access/${await server('stopped')}/tokens`,
     body: { name: 'CI' },

@@ -85,6 +85,7 @@ async function everything(): Promise<void> {
   const ofForm = { ...form, organization_id, workspace_id };
   await publish(formSubmitted, { ...ofForm, count: 1, output: 'a.csv' });
   await publish(formTroubled, { ...ofForm, id: newId(), problem: 'a' });
+  await templates(workspace_id);
   await sites(workspace_id);
   await server(workspace_id);
   const bob = await service.person('Bob');
@@ -99,6 +100,21 @@ async function everything(): Promise<void> {
   const entry = { actor_id: id, target_type: 'user', target_id: id, organization_id: null };
   for (const action of ['grant_create', 'account_change_password', 'account_change_email'])
     await publish(audited, { id: newId(), action, ...entry });
+}
+
+/** A version that is published, one that is blocked, and one that fails. */
+async function templates(workspace_id: string): Promise<void> {
+  const write = (path: string, content: string) =>
+    ada.client.put(`/api/workspaces/${workspace_id}/files/content`, { path, content });
+  const publishing = async () => {
+    const { body } = await ada.client.post('/api/templates', { workspace_id });
+    await ada.client.events(`/api/operations/${body.operation_id}/events`);
+  };
+  await publishing();
+  await write('key.txt', `ghp_${'a1B2'.repeat(9)}`);
+  await publishing();
+  await write('template.yaml', 'render: 3');
+  await publishing();
 }
 
 /** A version that fails, one that is built, and one that goes live. */

@@ -372,7 +372,10 @@ it('a rehearsal of any action about something sees it or not as the action would
   const server = await made('/api/tunnels', {
     ...{ workspace_id, name: 'App', slug: 'rehearsed', command: 'true', start: false },
   });
+  const published = await made('/api/templates', { workspace_id });
+  await ada.client.events(`/api/operations/${published.operation_id}/events`);
   const ids: Json = {
+    template: published.template_id,
     form: shownForm.id,
     form_id: shownForm.id,
     server: server.id,

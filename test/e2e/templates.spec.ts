@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, symlinkSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
@@ -127,8 +128,67 @@ describe('a template', () => {
     expect(await read(ada, newest.workspace_id, 'app.txt')).toBe('second');
   });
 
+  it('lists the files of a version, in pages', async () => {
+    const files = (query: string, person = viewer) =>
+      person.client.get(`/api/templates/${id}/versions/1/files${query}`);
+    const { body } = await files('?limit=3');
+    expect(body.items.map(({ path: name }: Json) => name)).toEqual(['.atelierignore', 'README.md', 'app.txt']);
+    const rest = await files(`?limit=3&cursor=${body.next_cursor}`);
+    expect(rest.body).toMatchObject({
+      items: [{ path: 'template.yaml', size: MANIFEST.length }],
+      next_cursor: null,
+    });
+    expect((await files('', stranger)).status).toBe(404);
+    expect((await viewer.client.get(`/api/templates/${id}/versions/9/files`)).status).toBe(404);
+  });
+
+  it('is what POST /api/workspaces makes a workspace of, which says later that there is a newer one', async () => {
+    const made = await viewer.client.post('/api/workspaces', {
+      ...{ name: 'Blue', template_id: id, version: 1, parameters: { team: 'Blue' } },
+      organization_id: ada.organizationId,
+    });
+    expect(made).toMatchObject({
+      status: 200,
+      body: { name: 'Blue', visibility: 'private', next_steps: expect.arrayContaining(['Connect github']) },
+    });
+    await toItsEnd(viewer, made.body.operation_id);
+    const address = `/api/workspaces/${made.body.id}`;
+    expect(await read(viewer, made.body.id, 'README.md')).toContain('# Blue');
+    // It is as visible as it was asked to be once it is complete.
+    expect((await ada.client.get(address)).body).toMatchObject({ visibility: 'org' });
+    expect((await ada.client.get(`${address}/template`)).body).toEqual({
+      ...{ template_id: id, name: 'Team notes', version: 1, latest: 2, has_newer: true },
+    });
+    expect((await stranger.client.get(`${address}/template`)).status).toBe(404);
+    expect((await ada.client.get(`/api/workspaces/${workspace}/template`)).body).toMatchObject({
+      ...{ template_id: null, has_newer: false },
+    });
+    const wrong = async (fields: Json) =>
+      (await viewer.client.post('/api/workspaces', { name: 'Red', ...fields })).status;
+    expect(await wrong({ template_id: id })).toBe(422);
+    expect(await wrong({ template_id: workspace })).toBe(404);
+    expect(await wrong({ parameters: {} })).toBe(422);
+  });
+
+  it('is renamed, and shown to others, by its admins alone', async () => {
+    const change = (person: Person, fields: Json) => person.client.patch(`/api/templates/${id}`, fields);
+    expect((await change(viewer, { visibility: 'installation' })).status).toBe(403);
+    expect((await change(stranger, { visibility: 'installation' })).status).toBe(404);
+    expect((await change(ada, { name: ' ' })).status).toBe(422);
+    expect((await change(ada, { name: 'Notes', visibility: 'workspace_admins' })).body).toMatchObject({
+      ...{ name: 'Notes', visibility: 'workspace_admins' },
+    });
+    expect((await viewer.client.get(`/api/templates/${id}`)).status).toBe(404);
+    expect((await change(ada, { visibility: 'org', description: '' })).status).toBe(200);
+    expect((await viewer.client.get(`/api/templates/${id}`)).body).toMatchObject({ description: '' });
+    const { body } = await ada.client.get(
+      `/api/organizations/${ada.organizationId}/audit?action=template.update`,
+    );
+    expect(body.items).toHaveLength(2);
+  });
+
   it('is nothing to strangers, and nobody but admins of its workspace publishes it', async () => {
-    expect((await stranger.client.get('/api/templates')).body.items).toEqual([]);
+    expect((await stranger.client.get('/api/templates?q=notes')).body.items).toEqual([]);
     const answers = [
       await stranger.client.get(`/api/templates/${id}`),
       await stranger.client.post(`/api/templates/${id}/clone`, { name: 'Taken', parameters: { team: 'x' } }),
@@ -211,6 +271,29 @@ describe('secrets', () => {
     closeSync(file);
     const { template } = await publish(workspace, { slug: 'large' });
     expect(template.versions).toMatchObject([{ state: 'blocked', findings: [{ path: 'large.bin' }] }]);
+  });
+});
+
+it('who publishes is notified of what became of it', async () => {
+  const notices = async () => {
+    const { body } = await ada.client.get('/api/notifications?limit=100');
+    return new Set(body.items.map(({ type }: Json) => type).filter((type: string) => type.startsWith('template.')));
+  };
+  const all = ['template.blocked', 'template.failed', 'template.published'];
+  const workspace = await service.workspace(ada);
+  await write(workspace, { 'template.yaml': 'render: 3\n' });
+  await publish(workspace, { slug: 'told' });
+  // Notifications come by a job.
+  while ((await notices()).size < all.length) await sleep(50);
+  expect([...(await notices())].sort()).toEqual(all);
+});
+
+it('more patterns than are read are refused', async () => {
+  const workspace = await service.workspace(ada);
+  await write(workspace, { '.atelierignore': 'x\n'.repeat(101) });
+  const { end } = await publish(workspace, { slug: 'many' });
+  expect(end.data).toMatchObject({
+    ...{ status: 'error', error: '.atelierignore has 101 patterns; at most 100 are read' },
   });
 });
 

@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
 import { fieldOfParam } from '../../src/platform/dto/index.js';
 import { apiDocument } from './api-document.js';
 import type { Json } from './client.js';
@@ -114,19 +116,22 @@ export async function makeThings(service: TestService, owner: Person, other: Per
      values (gen_random_uuid(), $1, 'sample', '{"thing": "one"}', 'spam', 'sample', 'sample') returning id`,
     [sharedForm.id],
   );
-  const [template] = await service.database.query<{ id: string }>(
+  const [template] = await service.database.query<{ id: string; version: string }>(
     `with made as (
        insert into template (id, organization_id, workspace_id, slug, name, description, visibility, created_by, created_at, updated_at)
        values (gen_random_uuid(), $1, $2, 'things', 'Things', '', 'org', $3, now(), now()) returning id),
      version as (
        insert into template_version (id, template_id, number, state, published_by, created_at)
-       select gen_random_uuid(), id, 1, 'published', $3, now() from made)
-     select id from made`,
+       select gen_random_uuid(), id, 1, 'published', $3, now() from made returning id, template_id)
+     select template_id as id, id as version from version`,
     [organization_id, workspace, owner.id],
   );
+  const folder = path.join(service.dataDir, 'templates', template?.id ?? '', template?.version ?? '');
+  mkdirSync(folder, { recursive: true });
   return {
     organization_id,
     template_id: template?.id ?? '',
+    number: '1',
     workspace_id: workspace,
     server_id: server.id,
     form_id: sharedForm.id,

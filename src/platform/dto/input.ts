@@ -49,7 +49,7 @@ function merge(shape: Shape, { params, query, body }: RawInput): Record<string, 
   for (const [param, value] of Object.entries(params)) {
     const name = fieldOfParam(param);
     if (name in merged) throw new Invalid(`${name} is already given by the address`);
-    merged[name] = value;
+    merged[name] = coerce(fields.get(name), value);
   }
   return merged;
 }

@@ -24,7 +24,7 @@ export class TemplateOriginsService {
 
   @Action({
     name: 'template_file_list',
-    route: 'GET /api/templates/:id/versions/:version/files',
+    route: 'GET /api/templates/:id/versions/:number/files',
     summary: 'List the files of a version of a template',
     effect: 'read',
     permission: 'template.read',
@@ -36,8 +36,8 @@ export class TemplateOriginsService {
     requireScope(actor, 'template.read');
     await this.templates.require(actor, input.id);
     const versions = await this.templates.versions(input.id);
-    const version = versions.find(({ number, state }) => number === input.version && state === 'published');
-    if (!version) throw new NotFound(`The template has no published version ${input.version}`);
+    const version = versions.find(({ number, state }) => number === input.number && state === 'published');
+    if (!version) throw new NotFound(`The template has no published version ${input.number}`);
     const { limit = DEFAULT_LIMIT } = input;
     const files = this.folders.open(version);
     let [after] = decodeCursor(input.cursor, 'text');
@@ -61,12 +61,11 @@ export class TemplateOriginsService {
     permission: 'workspace.read',
     input: WorkspaceId,
     output: WorkspaceTemplateView,
-    refuses: { 404: 'No such workspace, or it was made of no template' },
   })
   async originOf(actor: Actor, { workspace_id }: WorkspaceId): Promise<WorkspaceTemplateView> {
     await this.workspaces.require(actor, 'workspace.read', workspace_id);
     const origin = await this.templates.originOf(workspace_id);
-    if (!origin) throw new NotFound('The workspace was made of no template');
+    if (!origin) return { template_id: null, name: null, version: null, latest: null, has_newer: false };
     const { template_id, version } = origin;
     const template = await this.templates.find(actor, template_id);
     const latest = template?.latest ?? null;

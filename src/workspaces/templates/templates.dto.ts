@@ -221,8 +221,8 @@ export class ListTemplateFiles extends PageInput {
   @Field.id('The template')
   id: string;
 
-  @Field.integer('The version', { min: 1, max: 1_000_000, example: 1 })
-  version: number;
+  @Field.integer('The number of the version', { min: 1, max: 1_000_000, example: 1 })
+  number: number;
 }
 
 export class TemplateFileView {
@@ -234,17 +234,17 @@ export class TemplateFileView {
 }
 
 export class WorkspaceTemplateView {
-  @Field.id('The template that the workspace was made of')
-  template_id: string;
+  @Field.id('The template that the workspace was made of; null: none', { nullable: true })
+  template_id: string | null;
 
-  @Field.text('What it is called; null: it is deleted, or the caller does not see it any more', {
+  @Field.text('What it is called; null: there is none, it is deleted, or the caller does not see it', {
     nullable: true,
     example: 'Support inbox',
   })
   name: string | null;
 
-  @Field.integer('The version that the workspace was made of', { example: 1 })
-  version: number;
+  @Field.integer('The version that the workspace was made of; null: none', { nullable: true, example: 1 })
+  version: number | null;
 
   @Field.integer('The newest version; null as the name is', { nullable: true, example: 2 })
   latest: number | null;

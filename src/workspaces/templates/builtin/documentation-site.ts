@@ -8,7 +8,7 @@ export const DOCUMENTATION_SITE: Builtin = {
 description: Markdown pages with navigation and a search field, built with Eleventy and published as a site.
 parameters:
   - { name: title, label: Title of the site, type: string, default: Handbook }
-render: [README.md, site/site.json, site/docs/index.md]
+render: [README.md, site/title.txt, site/docs/index.md]
 next_steps:
   - Allow sandboxes to connect to registry.npmjs.org, so that the build can install Eleventy
   - Make a site of the folder site as README.md says
@@ -46,7 +46,7 @@ Each version that you publish is kept; an older one is made live again at any ti
     'site/eleventy.config.mjs': `import { readFileSync } from 'node:fs';
 
 export default function (config) {
-  config.addGlobalData('site', JSON.parse(readFileSync('site.json', 'utf8')));
+  config.addGlobalData('site', { title: readFileSync('title.txt', 'utf8').trim() });
   config.addPassthroughCopy({ 'assets/': '/assets/' });
   config.addCollection('pages', collection =>
     collection.getFilteredByGlob('docs/**/*.md').sort((a, b) => (a.data.order ?? 99) - (b.data.order ?? 99)),
@@ -56,7 +56,7 @@ export default function (config) {
 
 export const config = { dir: { input: 'docs', includes: '../_layouts', output: '_site' }, markdownTemplateEngine: false };
 `,
-    'site/site.json': `{ "title": "{{ params.title }}" }
+    'site/title.txt': `{{ params.title }}
 `,
     'site/docs/docs.json': `{ "layout": "page.njk" }
 `,
