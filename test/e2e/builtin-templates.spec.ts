@@ -30,7 +30,12 @@ async function bash(workspace: string, command: string): Promise<string> {
 }
 
 it('are there from the beginning, and stay as they are', async () => {
-  expect([...ids.keys()].sort()).toEqual(['data-analysis', 'documentation-site', 'form-dashboard', 'web-app']);
+  expect([...ids.keys()].sort()).toEqual([
+    'data-analysis',
+    'documentation-site',
+    'form-dashboard',
+    'web-app',
+  ]);
   const id = ids.get('web-app');
   const { body } = await ada.client.get(`/api/templates/${id}`);
   expect(body).toMatchObject({
@@ -49,7 +54,11 @@ it('data analysis: the scripts profile and summarize its data', async () => {
   expect(profile).toContain('region: text, 4 distinct, 1 missing');
   expect(profile).toContain('amount: number, 14 distinct, 1 missing, 299 to 2394');
   const summary = await bash(workspace, 'node scripts/summarize.mjs data/orders.csv product amount');
-  for (const row of ['Chair,5,3612.00,722.40,774.00', 'Desk,4,6384.00,1596.00,1596.00', 'Lamp,5,2451.80,490.36,448.50'])
+  for (const row of [
+    'Chair,5,3612.00,722.40,774.00',
+    'Desk,4,6384.00,1596.00,1596.00',
+    'Lamp,5,2451.80,490.36,448.50',
+  ])
     expect(summary).toContain(row);
   expect(summary).toContain('1 rows without a number');
 });

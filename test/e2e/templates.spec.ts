@@ -132,7 +132,11 @@ describe('a template', () => {
     const files = (query: string, person = viewer) =>
       person.client.get(`/api/templates/${id}/versions/1/files${query}`);
     const { body } = await files('?limit=3');
-    expect(body.items.map(({ path: name }: Json) => name)).toEqual(['.atelierignore', 'README.md', 'app.txt']);
+    expect(body.items.map(({ path: name }: Json) => name)).toEqual([
+      '.atelierignore',
+      'README.md',
+      'app.txt',
+    ]);
     const rest = await files(`?limit=3&cursor=${body.next_cursor}`);
     expect(rest.body).toMatchObject({
       items: [{ path: 'template.yaml', size: MANIFEST.length }],
@@ -277,7 +281,9 @@ describe('secrets', () => {
 it('who publishes is notified of what became of it', async () => {
   const notices = async () => {
     const { body } = await ada.client.get('/api/notifications?limit=100');
-    return new Set(body.items.map(({ type }: Json) => type).filter((type: string) => type.startsWith('template.')));
+    return new Set(
+      body.items.map(({ type }: Json) => type).filter((type: string) => type.startsWith('template.')),
+    );
   };
   const all = ['template.blocked', 'template.failed', 'template.published'];
   const workspace = await service.workspace(ada);

@@ -27,9 +27,12 @@ export class CreateWorkspace {
   @Field.choice(VISIBILITY, VISIBILITIES, { optional: true, default: 'org' })
   visibility?: Visibility;
 
-  @Field.id('A template to make it of, in the background: only the caller sees it until its files are there', {
-    optional: true,
-  })
+  @Field.id(
+    'A template to make it of, in the background: only the caller sees it until its files are there',
+    {
+      optional: true,
+    },
+  )
   template_id?: string;
 
   @Field.integer('The version of the template; absent: the newest', {

@@ -49,7 +49,12 @@ export class TemplateOriginsService {
       if (next === null) break;
       after = next;
     }
-    return pageOf(found.slice(0, limit + 1), limit, file => file, ({ path }) => [path]);
+    return pageOf(
+      found.slice(0, limit + 1),
+      limit,
+      file => file,
+      ({ path }) => [path],
+    );
   }
 
   @Action({

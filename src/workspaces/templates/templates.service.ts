@@ -137,7 +137,8 @@ export class TemplatesService implements OnModuleInit {
   async requireIn(actor: Actor, permission: OrganizationPermission, id: string): Promise<TemplateRow> {
     const template = await this.templates.require(actor, id);
     const { organization_id, is_publisher } = template;
-    if (organization_id === null) throw new Forbidden('Templates that come with the service stay as they are');
+    if (organization_id === null)
+      throw new Forbidden('Templates that come with the service stay as they are');
     if (is_publisher) requireScope(actor, permission);
     else await unseenAs('No such template', this.organizations.require(actor, permission, organization_id));
     return template;

@@ -8,8 +8,8 @@ import { RunsSource } from './runs.source.js';
 import { ServersSource } from './servers.source.js';
 import { SharesSource } from './shares.source.js';
 import { SitesSource } from './sites.source.js';
-import { TemplatesSource } from './templates.source.js';
 import { SourcesStore } from './sources.store.js';
+import { TemplatesSource } from './templates.source.js';
 
 /** What people are notified of. */
 export const sources = [

@@ -19,7 +19,9 @@ export function ignoredIn(text: string): string[] {
     .map(line => line.trim().replace(/\/$/, ''))
     .filter(line => line !== '' && !line.startsWith('#'));
   if (patterns.length <= MAX_PATTERNS) return patterns;
-  throw new OperationRefused(`${IGNORE_FILE} has ${patterns.length} patterns; at most ${MAX_PATTERNS} are read`);
+  throw new OperationRefused(
+    `${IGNORE_FILE} has ${patterns.length} patterns; at most ${MAX_PATTERNS} are read`,
+  );
 }
 
 /**

@@ -161,8 +161,7 @@ function requireFitting(entries: readonly Entry[]): number {
     entries.length > MAX_FILES
       ? `${entries.length} files and folders; a template has ${MAX_FILES} at most`
       : bytes > MAX_BYTES && `${bytes} bytes; a template has ${MAX_BYTES} at most`;
-  if (tooMuch)
-    throw new OperationRefused(`The workspace has ${tooMuch}; leave some out with ${IGNORE_FILE}`);
+  if (tooMuch) throw new OperationRefused(`The workspace has ${tooMuch}; leave some out with ${IGNORE_FILE}`);
   return bytes;
 }
 
