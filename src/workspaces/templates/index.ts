@@ -1,2 +1,2 @@
-export { templateBlocked, templateFailed, templatePublished } from './template-events.js';
+export { templateBlocked, templateFailed, templatePublished } from './records/template-events.js';
 export { TemplatesModule } from './templates.module.js';

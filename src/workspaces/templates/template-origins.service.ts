@@ -5,13 +5,13 @@ import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/in
 import { NotFound } from '../../platform/errors/index.js';
 import { WorkspaceId, WorkspacesStore } from '../core/index.js';
 import { TemplatesStore } from './records/templates.store.js';
-import { TemplateFolders } from './template-folders.js';
+import { TemplateFolders } from './records/template-folders.js';
 import {
   ListTemplateFiles,
   TemplateFilePage,
   type TemplateFileView,
   WorkspaceTemplateView,
-} from './templates.dto.js';
+} from './records/templates.dto.js';
 
 /** What is in a version, and which version a workspace was made of. */
 @Injectable()

@@ -10,7 +10,7 @@ import { TemplateCloning } from './cloning/template-cloning.js';
 import { PublishService } from './publishing/publish.service.js';
 import { TemplatePublication } from './publishing/template-publication.js';
 import { TemplatesStore } from './records/templates.store.js';
-import { TemplateFolders } from './template-folders.js';
+import { TemplateFolders } from './records/template-folders.js';
 import { TemplateOriginsService } from './template-origins.service.js';
 import { TemplatesService } from './templates.service.js';
 

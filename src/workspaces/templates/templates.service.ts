@@ -10,8 +10,8 @@ import { Events } from '../../platform/events/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
 import { StoredElsewhere } from '../changes/index.js';
 import { type TemplateRow, TemplatesStore } from './records/templates.store.js';
-import { removeTemplateFiles } from './template-folders.js';
-import { templateView, versionView } from './template-views.js';
+import { removeTemplateFiles } from './records/template-folders.js';
+import { templateView, versionView } from './records/template-views.js';
 import {
   ListTemplates,
   TemplateId,
@@ -19,7 +19,7 @@ import {
   type TemplateView,
   UpdateTemplate,
   WholeTemplateView,
-} from './templates.dto.js';
+} from './records/templates.dto.js';
 
 @Injectable()
 export class TemplatesService implements OnModuleInit {

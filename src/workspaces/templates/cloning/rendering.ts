@@ -1,5 +1,5 @@
 import { Invalid } from '../../../platform/errors/index.js';
-import type { Manifest } from '../publishing/manifest.js';
+import type { Manifest } from '../records/manifest.js';
 
 export type Values = Readonly<Record<string, string>>;
 

@@ -8,8 +8,8 @@ import { Jobs } from '../../../platform/jobs/index.js';
 import { WorkspacesStore } from '../../core/index.js';
 import { OperationsStore } from '../../operations/index.js';
 import { TemplatesStore } from '../records/templates.store.js';
-import { publishFiles, templatePublish } from '../template-operations.js';
-import { PublishedTemplateView, PublishTemplate } from '../templates.dto.js';
+import { publishFiles, templatePublish } from '../records/template-operations.js';
+import { PublishedTemplateView, PublishTemplate } from '../records/templates.dto.js';
 
 /** Of one organization, that run or wait. */
 const MAX_UNDER_WAY = 20;

@@ -16,11 +16,11 @@ import {
   type Report,
 } from '../../operations/index.js';
 import { type CopiedVersion, TemplatesStore } from '../records/templates.store.js';
-import { templateBlocked, templateFailed, templatePublished } from '../template-events.js';
-import { folderOfVersion, removeTemplateFiles, TemplateFolders } from '../template-folders.js';
-import { type PublishInput, publishFiles, templatePublish } from '../template-operations.js';
+import { templateBlocked, templateFailed, templatePublished } from '../records/template-events.js';
+import { folderOfVersion, removeTemplateFiles, TemplateFolders } from '../records/template-folders.js';
+import { type PublishInput, publishFiles, templatePublish } from '../records/template-operations.js';
 import { IGNORE_FILE, ignoredIn, selectEntries } from './left-out.js';
-import { MANIFEST, MAX_MANIFEST_BYTES, parseManifest } from './manifest.js';
+import { MANIFEST, MAX_MANIFEST_BYTES, parseManifest } from '../records/manifest.js';
 
 const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
 const CONCURRENCY = 2;

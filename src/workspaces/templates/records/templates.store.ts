@@ -4,7 +4,7 @@ import type { FoundSecret } from '#libs/secret-scan/index.js';
 import { type Actor, organizationsOf, workspacesOf } from '../../../platform/access/index.js';
 import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
-import type { Manifest } from '../publishing/manifest.js';
+import type { Manifest } from './manifest.js';
 
 export const TEMPLATE_VISIBILITIES = ['workspace_admins', 'org', 'installation'] as const;
 export type TemplateVisibility = (typeof TEMPLATE_VISIBILITIES)[number];

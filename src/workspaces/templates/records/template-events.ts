@@ -1,4 +1,4 @@
-import { defineEvent } from '../../platform/events/index.js';
+import { defineEvent } from '../../../platform/events/index.js';
 
 export const templatePublished = defineEvent<{ version_id: string }>('template.published');
 /** A version has findings that are not acknowledged. */

@@ -1,5 +1,5 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
-import { TEMPLATE_VISIBILITIES, type TemplateVisibility, VERSION_STATES } from './records/templates.store.js';
+import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
+import { TEMPLATE_VISIBILITIES, type TemplateVisibility, VERSION_STATES } from './templates.store.js';
 
 const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Support inbox' };
 const SLUG = {

@@ -1,5 +1,5 @@
-import { iso } from '../../platform/database/index.js';
-import type { TemplateRow, VersionRow } from './records/templates.store.js';
+import { iso } from '../../../platform/database/index.js';
+import type { TemplateRow, VersionRow } from './templates.store.js';
 import type { TemplateVersionView, TemplateView } from './templates.dto.js';
 
 export function templateView(row: TemplateRow): TemplateView {

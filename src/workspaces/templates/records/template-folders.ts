@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { Config } from '../../platform/config/index.js';
-import { defineJob, OnJob } from '../../platform/jobs/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { defineJob, OnJob } from '../../../platform/jobs/index.js';
 import { TEMPLATES } from './template-queue.js';
 
 /** `folder`: of a template, or of one of its versions. */

@@ -1,4 +1,4 @@
-import type { Queue } from '../../platform/jobs/index.js';
+import type { Queue } from '../../../platform/jobs/index.js';
 
 /** Operations that wait in a process, which is fair to organizations; the queue is not. */
 export const TEMPLATES: Queue = {
