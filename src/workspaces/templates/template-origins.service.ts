@@ -4,7 +4,6 @@ import { Action } from '../../platform/actions/index.js';
 import { DEFAULT_LIMIT, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { WorkspaceId, WorkspacesStore } from '../core/index.js';
-import { TemplatesStore } from './records/templates.store.js';
 import { TemplateFolders } from './records/template-folders.js';
 import {
   ListTemplateFiles,
@@ -12,6 +11,7 @@ import {
   type TemplateFileView,
   WorkspaceTemplateView,
 } from './records/templates.dto.js';
+import { TemplatesStore } from './records/templates.store.js';
 
 /** What is in a version, and which version a workspace was made of. */
 @Injectable()

@@ -9,8 +9,8 @@ import { CloneService } from './cloning/clone.service.js';
 import { TemplateCloning } from './cloning/template-cloning.js';
 import { PublishService } from './publishing/publish.service.js';
 import { TemplatePublication } from './publishing/template-publication.js';
-import { TemplatesStore } from './records/templates.store.js';
 import { TemplateFolders } from './records/template-folders.js';
+import { TemplatesStore } from './records/templates.store.js';
 import { TemplateOriginsService } from './template-origins.service.js';
 import { TemplatesService } from './templates.service.js';
 

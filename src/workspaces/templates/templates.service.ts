@@ -9,7 +9,6 @@ import { Forbidden, unseenAs } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
 import { StoredElsewhere } from '../changes/index.js';
-import { type TemplateRow, TemplatesStore } from './records/templates.store.js';
 import { removeTemplateFiles } from './records/template-folders.js';
 import { templateView, versionView } from './records/template-views.js';
 import {
@@ -20,6 +19,7 @@ import {
   UpdateTemplate,
   WholeTemplateView,
 } from './records/templates.dto.js';
+import { type TemplateRow, TemplatesStore } from './records/templates.store.js';
 
 @Injectable()
 export class TemplatesService implements OnModuleInit {

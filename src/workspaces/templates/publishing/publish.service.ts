@@ -7,9 +7,9 @@ import { Conflict, TooManyRequests } from '../../../platform/errors/index.js';
 import { Jobs } from '../../../platform/jobs/index.js';
 import { WorkspacesStore } from '../../core/index.js';
 import { OperationsStore } from '../../operations/index.js';
-import { TemplatesStore } from '../records/templates.store.js';
 import { publishFiles, templatePublish } from '../records/template-operations.js';
 import { PublishedTemplateView, PublishTemplate } from '../records/templates.dto.js';
+import { TemplatesStore } from '../records/templates.store.js';
 
 /** Of one organization, that run or wait. */
 const MAX_UNDER_WAY = 20;

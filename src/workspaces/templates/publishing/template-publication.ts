@@ -15,12 +15,12 @@ import {
   type OperationWork,
   type Report,
 } from '../../operations/index.js';
-import { type CopiedVersion, TemplatesStore } from '../records/templates.store.js';
+import { MANIFEST, MAX_MANIFEST_BYTES, parseManifest } from '../records/manifest.js';
 import { templateBlocked, templateFailed, templatePublished } from '../records/template-events.js';
 import { folderOfVersion, removeTemplateFiles, TemplateFolders } from '../records/template-folders.js';
 import { type PublishInput, publishFiles, templatePublish } from '../records/template-operations.js';
+import { type CopiedVersion, TemplatesStore } from '../records/templates.store.js';
 import { IGNORE_FILE, ignoredIn, selectEntries } from './left-out.js';
-import { MANIFEST, MAX_MANIFEST_BYTES, parseManifest } from '../records/manifest.js';
 
 const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
 const CONCURRENCY = 2;

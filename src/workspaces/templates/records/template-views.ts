@@ -1,6 +1,6 @@
 import { iso } from '../../../platform/database/index.js';
-import type { TemplateRow, VersionRow } from './templates.store.js';
 import type { TemplateVersionView, TemplateView } from './templates.dto.js';
+import type { TemplateRow, VersionRow } from './templates.store.js';
 
 export function templateView(row: TemplateRow): TemplateView {
   const { id, organization_id, slug, name, description, visibility, latest, latest_manifest } = row;
