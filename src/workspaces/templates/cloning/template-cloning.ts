@@ -17,7 +17,7 @@ import {
 import { TemplateFolders } from '../records/template-folders.js';
 import { type CloneInput, cloneFiles, templateClone } from '../records/template-operations.js';
 import { TemplatesStore } from '../records/templates.store.js';
-import { render, type Values } from './rendering.js';
+import { render, type Values } from '../records/parameters.js';
 
 const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
 const CONCURRENCY = 2;

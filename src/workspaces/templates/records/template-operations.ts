@@ -1,7 +1,7 @@
 import type { Visibility } from '../../../platform/access/index.js';
 import { defineJob } from '../../../platform/jobs/index.js';
 import { defineOperation } from '../../operations/index.js';
-import type { Values } from '../cloning/rendering.js';
+import type { Values } from './parameters.js';
 import { TEMPLATES } from './template-queue.js';
 
 export interface PublishInput {

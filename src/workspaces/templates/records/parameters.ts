@@ -1,5 +1,5 @@
 import { Invalid } from '../../../platform/errors/index.js';
-import type { Manifest } from '../records/manifest.js';
+import type { Manifest } from './manifest.js';
 
 export type Values = Readonly<Record<string, string>>;
 
