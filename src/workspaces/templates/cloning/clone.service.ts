@@ -16,10 +16,10 @@ import {
 } from '../../core/index.js';
 import { OperationsStore } from '../../operations/index.js';
 import type { Manifest } from '../records/manifest.js';
+import { valuesOf } from '../records/parameters.js';
 import { cloneFiles, templateClone } from '../records/template-operations.js';
 import { ClonedTemplateView, CloneTemplate } from '../records/templates.dto.js';
 import { TemplatesStore, type VersionRow } from '../records/templates.store.js';
-import { valuesOf } from '../records/parameters.js';
 
 /** What a clone never has, so that it does nothing by itself. */
 const DISARMED = [

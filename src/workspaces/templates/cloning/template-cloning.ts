@@ -14,10 +14,10 @@ import {
   type OperationWork,
   type Report,
 } from '../../operations/index.js';
+import { render, type Values } from '../records/parameters.js';
 import { TemplateFolders } from '../records/template-folders.js';
 import { type CloneInput, cloneFiles, templateClone } from '../records/template-operations.js';
 import { TemplatesStore } from '../records/templates.store.js';
-import { render, type Values } from '../records/parameters.js';
 
 const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
 const CONCURRENCY = 2;
