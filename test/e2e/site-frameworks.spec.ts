@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DOCUMENTATION_SITE } from '../../src/workspaces/templates/builtin/documentation-site.js';
 import {
   type Built,
   builtFile,
@@ -12,6 +13,13 @@ import { type Starter, starters } from '../harness/starters.js';
 /** Built one after the other: each takes all of a core, and other tests run at the same time. */
 const FRAMEWORKS = ['docusaurus', 'vite', 'eleventy', 'nuxt', 'next', 'astro', 'sveltekit'];
 
+/** The folder `site` of the template for documentation. */
+const DOCUMENTATION = Object.fromEntries(
+  Object.entries(DOCUMENTATION_SITE.files)
+    .filter(([name]) => name.startsWith('site/'))
+    .map(([name, text]) => [name.slice('site/'.length), text]),
+);
+
 let service: TestService;
 const builds = new Map<string, Promise<Built>>();
 
@@ -19,8 +27,9 @@ beforeAll(async () => {
   service = await TestService.start({ SITE_BUILD_REGISTRIES: registry() });
   const building = await ProjectBuilding.in(service, await service.person());
   let before: Promise<unknown> = Promise.resolve();
-  for (const name of FRAMEWORKS) {
-    const built = before.then(async () => building.build(await building.snapshot(starterOf(name).files)));
+  const sources = FRAMEWORKS.map(name => [name, starterOf(name).files] as const);
+  for (const [name, files] of [...sources, ['documentation', DOCUMENTATION] as const]) {
+    const built = before.then(async () => building.build(await building.snapshot(files)));
     before = built.catch(() => undefined);
     builds.set(name, built);
   }
@@ -53,3 +62,15 @@ describe('the starter of a framework', () => {
     600_000,
   );
 });
+
+itWithRegistry(
+  'the template for documentation is built with navigation and search',
+  async () => {
+    const built = (await builds.get('documentation')) as Built;
+    expect(await builtFile(built, 'index.html')).toContain('Welcome');
+    expect(await builtFile(built, 'install/index.html')).toContain('<nav');
+    expect(await builtFile(built, 'search.json')).toContain('"title":"Write a page"');
+    expect(built.preset).toBe('eleventy');
+  },
+  600_000,
+);
