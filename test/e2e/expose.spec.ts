@@ -427,6 +427,7 @@ it('a person and their own key are not asked, and the audit log tells of every a
   const serverInput = { workspace_id, name: 'App', slug: 'ada-app', command: 'true', start: false };
   const server = (await ada.client.post('/api/tunnels', serverInput)).body;
   const site = await FakeSites.of(service).make(service, ada, 'docs', workspace_id);
+  const template = (await ada.client.post('/api/templates', { workspace_id })).body;
   const successor = await service.person('Successor');
   await service.join(successor, { organization: organization_id, role: 'admin' });
   await policy({ write: 'ask' });
@@ -456,6 +457,7 @@ it('a person and their own key are not asked, and the audit log tells of every a
     server_token_create: { server_id: server.id, name: 'CI' },
     site_access_set: { site_id: site.id, mode: 'public' },
     site_token_create: { site_id: site.id, name: 'CI' },
+    template_update: { id: template.template_id, visibility: 'org' },
     workspace_member_set: { workspace_id, user_id: guest.id, role: 'viewer' },
     egress_update: { workspace_id, mode: 'none' },
     exposure_limit_set: { organization_id, max_exposure: 'public' },
