@@ -23,6 +23,7 @@ the same tools that you have over the API.
 - \`site/index.html\`: something to publish: docs/sites.md of the service says how
 - \`server/server.js\`: something to start and reach: docs/servers.md of the service says how
 - \`forms/feedback.form\`: something to share and fill in: docs/forms.md of the service says how
+- \`automations/city-report.md\`: something that runs by itself: docs/automations.md of the service says how
 - \`.agents/reviewer.md\`: a subagent that may read and search, and change nothing
 `,
   'notes/plan.md': `# Plan
@@ -37,6 +38,22 @@ Delhi,India,33807000
 Shanghai,China,29868000
 Dhaka,Bangladesh,23936000
 São Paulo,Brazil,22807000
+`,
+  'automations/city-report.md': `---
+name: City report
+description: Writes the three largest cities into reports/cities.md
+on:
+  - schedule: { cron: "0 9 * * 1-5", timezone: UTC }
+  - file: { glob: "data/*.csv" }
+run: bash
+limits: { max_seconds: 60 }
+expect: { files: ["reports/cities.md"] }
+---
+\`\`\`bash
+mkdir -p reports
+{ echo '# The largest cities'; bash scripts/largest.sh | sed 's/^/- /'; } > reports/cities.md
+cat reports/cities.md
+\`\`\`
 `,
   'scripts/largest.sh': `#!/bin/bash
 # The three largest cities.

@@ -15,6 +15,7 @@ import { WaitingRuns } from './agents/runs/migrations/20261122-waiting-runs.js';
 import { RunAuthorityAsked } from './agents/runs/migrations/20261123-run-authority.js';
 import { RunRowsWithoutKeys } from './agents/runs/migrations/20261124-run-rows.js';
 import { RunValuesWithoutChecks } from './agents/runs/migrations/20261124-run-values.js';
+import { Automations } from './automation/automation/migrations/20261127-automations.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
 import { Webhooks } from './automation/notifications/webhooks/migrations/20261123-webhooks.js';
@@ -149,4 +150,5 @@ export const migrations = [
   { name: '20261124-forms', class: Forms },
   { name: '20261126-server-seconds', class: ServerSeconds },
   { name: '20261125-templates', class: Templates },
+  { name: '20261127-automations', class: Automations },
 ];

@@ -35,6 +35,36 @@ const WHOLE = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)([\
 const MAX_CHARACTERS = 8 * 1024;
 const OPENED = /^\uFEFF?---[ \t]*(?:\r?\n|$)/;
 
+/** The front matter of a file and what is below it. */
+export interface SplitFile {
+  readonly yaml: string;
+  /** The text below the front matter, as it is written. */
+  readonly body: string;
+  /** The line on which the body begins, from 1. */
+  readonly bodyLine: number;
+}
+
+/** Text without front matter is all body. Undefined, with a finding, where the front matter is too long or is not closed. */
+export function splitFrontMatter(text: string, findings: Findings): SplitFile | undefined {
+  const match = WHOLE.exec(text);
+  if (!match) {
+    if (!OPENED.test(text)) return { yaml: '', body: text, bodyLine: 1 };
+    findings.error('The front matter is not closed by a line of ---', 1);
+    return undefined;
+  }
+  const [, yaml = '', body = ''] = match;
+  if (yaml.length > MAX_CHARACTERS) {
+    findings.error(
+      `The front matter has ${yaml.length} characters; at most ${MAX_CHARACTERS} are read`,
+      1,
+      'Put what is long below it',
+    );
+    return undefined;
+  }
+  const above = text.slice(0, text.length - body.length);
+  return { yaml, body, bodyLine: above.split('\n').length };
+}
+
 /** The fields that a Markdown file begins with, and the line of each. What is wrong with one goes to the findings. */
 export class FrontMatter {
   private readonly lines = new Map<string, number>();

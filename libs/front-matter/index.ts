@@ -1,1 +1,1 @@
-export { type Finding, Findings, FrontMatter } from './front-matter.js';
+export { type Finding, Findings, FrontMatter, type SplitFile, splitFrontMatter } from './front-matter.js';

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
+import { AutomationsModule } from './automation/index.js';
 import { NotificationsModule } from './notifications/index.js';
 
 /** What happens without a person at the screen, and who is notified of it. */
-@Module({ imports: [NotificationsModule] })
+@Module({ imports: [AutomationsModule, NotificationsModule] })
 export class AutomationModule {}

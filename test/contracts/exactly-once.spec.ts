@@ -117,6 +117,30 @@ async function builtin(): Promise<string> {
   return body.items[0].id;
 }
 
+/** A new automation, which is deployed. */
+async function automation(
+  isDeployed = true,
+): Promise<{ workspace_id: string; file_path: string; id: string }> {
+  const place = { workspace_id: workspace, file_path: `automations/${randomUUID()}.md` };
+  const content = '---\nname: Once\nrun: bash\n---\n```bash\ntrue\n```\n';
+  await ada.client.put(`/api/workspaces/${workspace}/files/content`, { path: place.file_path, content });
+  return { ...place, id: isDeployed ? (await made('/api/automation/deployments', place)).id : '' };
+}
+
+async function automationCall(work: string, body: Json = {}): Promise<Call> {
+  return { path: `/api/automation/deployments/${(await automation()).id}/${work}`, body };
+}
+
+async function automationRun(): Promise<string> {
+  const { id: _, ...place } = await automation();
+  return (await made('/api/automation/trigger', { ...place, wait: 60 })).run_id;
+}
+
+async function placed(path: string, isDeployed: boolean): Promise<Call> {
+  const { id: _, ...body } = await automation(isDeployed);
+  return { path, body };
+}
+
 /** A call of each route that succeeds, once. */
 const CALLS: Record<string, () => Promise<Call>> = {
   '/api/actions-exec/{name}': async () => ({
@@ -277,6 +301,21 @@ const CALLS: Record<string, () => Promise<Call>> = {
     const { host } = await made(`/api/sites/${id}/domains`, { host: `${randomUUID()}.example.com` });
     return { path: `/api/sites/${id}/domains/${host}/verify` };
   },
+  '/api/automation/deployments': () => placed('/api/automation/deployments', false),
+  '/api/automation/deployments/stop': () => placed('/api/automation/deployments/stop', true),
+  '/api/automation/deployments/{id}/pause': () => automationCall('pause'),
+  '/api/automation/deployments/{id}/resume': () => automationCall('resume'),
+  '/api/automation/deployments/{id}/rollback': () => automationCall('rollback', { version: 1 }),
+  '/api/automation/runs/{id}/cancel': async () => ({
+    path: `/api/automation/runs/${await automationRun()}/cancel`,
+    body: {},
+  }),
+  '/api/automation/runs/{id}/replay': async () => ({
+    path: `/api/automation/runs/${await automationRun()}/replay`,
+    body: {},
+  }),
+  '/api/automation/trigger': () => placed('/api/automation/trigger', true),
+  '/api/automation/validate': () => placed('/api/automation/validate', true),
   '/api/templates': async () => ({
     path: '/api/templates',
     body: { workspace_id: workspace, slug: `t-${randomUUID()}` },

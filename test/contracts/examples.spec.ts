@@ -49,6 +49,11 @@ beforeEach(async () => {
     path: 'notes/plan.md',
     content: WELCOME_FILES['notes/plan.md'],
   });
+  const deployed = await caller.post('/api/automation/deployments', {
+    workspace_id: workspace,
+    file_path: 'automations/city-report.md',
+  });
+  expect(deployed.status).toBe(200);
 });
 
 const withOwnIds = (text: string) =>

@@ -148,7 +148,7 @@ describe('a trigger', () => {
       session_id,
       grant_id,
     } = things;
-    const { run_id = '' } = things;
+    const { run_id = '', automation_run_id = '' } = things;
     const task = randomUUID();
     const ofTask = `
       update run set status = 'pending', state = 'waiting', waiting_since = now() where id = '${run_id}';
@@ -262,6 +262,20 @@ describe('a trigger', () => {
          ${OF_RUNS.map(table => copied(table, run_id, task)).join(';')};
          delete from run where id = '${task}'`,
         [],
+      ],
+      [
+        'automation_run_ended',
+        `update run set automation_run_id = '${automation_run_id}', status = 'pending' where id = '${run_id}';
+         update run set status = 'completed' where id = '${run_id}'`,
+        ['automation-ends'],
+      ],
+      [
+        'automation_run_deleted',
+        `insert into run overriding user value
+           select (jsonb_populate_record(r, jsonb_build_object('id', '${task}', 'status', 'completed', 'state', 'done'))).*
+           from run r where id = '${run_id}';
+         delete from run where id = '${task}'; update run set automation_run_id = null, status = 'pending', state = 'waiting' where id = '${run_id}'`,
+        ['automation-ends'],
       ],
       [
         'run_gone',

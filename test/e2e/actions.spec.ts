@@ -7,6 +7,7 @@ import { ActionLedger, ExecTokens } from '../../src/platform/actions/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, messagesOf } from '../harness/agent.js';
+import { Automations } from '../harness/automations.js';
 import { Client, type Json } from '../harness/client.js';
 import { sampleInput } from '../harness/sample-input.js';
 import { type Person, TestService } from '../harness/service.js';
@@ -315,6 +316,10 @@ describe('every action that takes a workspace', () => {
     const ids = { workspace_id, user_id: viewer.id, ...there };
     // The sample names a version and a sandbox that are not there, no archive, no form, and a path that is taken.
     const refused: Record<string, number> = {
+      automation_deploy: 422,
+      automation_stop: 422,
+      automation_trigger: 422,
+      automation_validate: 422,
       file_extract: 422,
       file_restore: 404,
       file_version_diff: 404,
@@ -339,7 +344,20 @@ describe('every action that takes a workspace', () => {
   });
 });
 
+/** An automation that has run. */
+async function automatedThings(): Promise<Json> {
+  const automations = new Automations(ada.client, workspace_id);
+  const file_path = await automations.script('rehearsed', 'true');
+  const { id } = await automations.deploy(file_path);
+  const { run_id, delivery_id } = await automations.run(file_path);
+  return {
+    ...{ automation_run: run_id, automation_delivery: delivery_id, automation_version: id, automation: id },
+    ...{ file_path, number: 1 },
+  };
+}
+
 it('a rehearsal of any action about something sees it or not as the action would', async () => {
+  const automated = await automatedThings();
   const sent = await new AgentClient(ada.client).send('list', { workspace_id });
   const account = await ada.client.post('/api/service-accounts', {
     organization_id: ada.organizationId,
@@ -377,6 +395,7 @@ it('a rehearsal of any action about something sees it or not as the action would
   const ids: Json = {
     template: published.template_id,
     form: shownForm.id,
+    ...automated,
     form_id: shownForm.id,
     server: server.id,
     server_id: server.id,

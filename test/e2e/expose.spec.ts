@@ -9,6 +9,7 @@ import { ActionCatalog, ExecTokens } from '../../src/platform/actions/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient } from '../harness/agent.js';
+import { Automations } from '../harness/automations.js';
 import { Browser } from '../harness/browser.js';
 import { Client, type Json } from '../harness/client.js';
 import { FakeSites } from '../harness/fake-sites.js';
@@ -428,6 +429,9 @@ it('a person and their own key are not asked, and the audit log tells of every a
   const server = (await ada.client.post('/api/tunnels', serverInput)).body;
   const site = await FakeSites.of(service).make(service, ada, 'docs', workspace_id);
   const template = (await ada.client.post('/api/templates', { workspace_id })).body;
+  const automations = new Automations(ada.client, workspace_id);
+  const automation = await automations.deploy(await automations.script('exposed', 'true'));
+  await ada.client.post(`/api/automation/deployments/${automation.id}/pause`, {});
   const successor = await service.person('Successor');
   await service.join(successor, { organization: organization_id, role: 'admin' });
   await policy({ write: 'ask' });
@@ -437,6 +441,9 @@ it('a person and their own key are not asked, and the audit log tells of every a
   const { body } = await ada.client.get(`/api/agent/approvals?chat_id=${run.chat_id}&status=pending`);
   const inputs: Json = {
     approval_decide: { approval_id: body.items[0].id, decision: 'deny' },
+    automation_deploy: { workspace_id, file_path: automation.file_path },
+    automation_resume: { id: automation.id },
+    automation_rollback: { id: automation.id, version: 1 },
     file_invitation_create: { workspace_id, path: 'plan.md', email: 'b@example.com', role: 'viewer' },
     form_preview: { workspace_id, path: 'one.form' },
     form_share: { workspace_id, path: 'two.form' },

@@ -126,12 +126,17 @@ export async function makeThings(service: TestService, owner: Person, other: Per
      select template_id as id, id as version from version`,
     [organization_id, workspace, owner.id],
   );
+  const automation = {
+    file_path: 'automations/things.md',
+    ...(await automationOf(service, owner, workspace, 'automations/things.md')),
+  };
   const folder = path.join(service.dataDir, 'templates', template?.id ?? '', template?.version ?? '');
   mkdirSync(folder, { recursive: true });
   return {
     organization_id,
     template_id: template?.id ?? '',
     number: '1',
+    ...automation,
     workspace_id: workspace,
     server_id: server.id,
     form_id: sharedForm.id,
@@ -169,6 +174,38 @@ export async function makeThings(service: TestService, owner: Person, other: Per
   };
 }
 
+const AUTOMATION = '---\nname: Things\nrun: bash\n---\n```bash\ntrue\n```\n';
+
+/** A deployment with a run that has ended. */
+async function automationOf(
+  service: TestService,
+  owner: Person,
+  workspace_id: string,
+  file_path: string,
+): Promise<Ids> {
+  await owner.client.put(`/api/workspaces/${workspace_id}/files/content`, {
+    path: file_path,
+    content: AUTOMATION,
+  });
+  const { body } = await owner.client.post('/api/automation/deployments', { workspace_id, file_path });
+  const [made] = await service.database.query<{ run: string; delivery: string }>(
+    `with run as (
+       insert into automation_run (id, organization_id, workspace_id, deployment_id, version, file_path, delivery_id,
+         trigger_kind, kind, state, status, lane, lane_max, actor, queued_at, finished_at)
+       select gen_random_uuid(), organization_id, workspace_id, id, 1, file_path, gen_random_uuid(),
+         'manual', 'script', 'done', 'completed', id::text, 1, actor, now(), now()
+       from automation_deployment where id = $1 returning id, delivery_id)
+     insert into automation_delivery (id, workspace_id, deployment_id, version, kind, state, received_at, run_id)
+     select delivery_id, $2, $1, 1, 'manual', 'accepted', now(), id from run returning id as delivery, run_id as run`,
+    [body.id, workspace_id],
+  );
+  return {
+    deployment_id: body.id,
+    automation_run_id: made?.run ?? '',
+    automation_delivery_id: made?.delivery ?? '',
+  };
+}
+
 /** The ids by the names of the fields that take them, as what an action is on tells: `{ call_id: 'run' }`. */
 export const idsOn = (on: Readonly<Record<string, string>> = {}, ids: Ids): Ids => ({
   ...ids,
@@ -193,7 +230,7 @@ async function grantOf(service: TestService, person: Person): Promise<string> {
 function exampleOf(schema: Json, name: string, ids: Ids): Json {
   if (schema.$ref) return sampleBody(schemas[schema.$ref.split('/').at(-1)], ids);
   if (schema.allOf) return exampleOf(schema.allOf[0], name, ids);
-  if (ids[name]) return ids[name];
+  if (ids[name] && schema.type !== 'integer') return ids[name];
   return schema.example ?? schema.default ?? (schema.type === 'array' ? [] : 'text');
 }
 

@@ -10,7 +10,7 @@ export function sampleInput({ input_schema }: Json, ids: Record<string, string>)
   const sample = (schema: Json, name: string): Json => {
     const { type: types, format, enum: values, minimum, items, anyOf } = schema;
     const [type] = [types].flat();
-    if (ids[name]) return ids[name];
+    if (ids[name] && type !== 'integer') return ids[name];
     if (anyOf) return sample(anyOf[0], name);
     if (values) return values[0];
     if (type === 'array') return [sample(items, '')];

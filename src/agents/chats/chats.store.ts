@@ -119,13 +119,8 @@ export class ChatsStore {
     return query.execute();
   }
 
-  async exists(id: string): Promise<boolean> {
-    const row = await this.database
-      .tables()
-      .selectFrom('chat')
-      .select('id')
-      .where('id', '=', id)
-      .executeTakeFirst();
+  async exists(id: string, within: Pick<Database, 'tables'> = this.database): Promise<boolean> {
+    const row = await within.tables().selectFrom('chat').select('id').where('id', '=', id).executeTakeFirst();
     return row !== undefined;
   }
 

@@ -1,1 +1,2 @@
 export { MessagesModule } from './messages.module.js';
+export { UnattendedRuns } from './unattended-runs.js';

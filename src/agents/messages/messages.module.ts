@@ -10,6 +10,7 @@ import { TasksModule } from '../tasks/index.js';
 import { Deliveries } from './deliveries.js';
 import { MessagesService } from './messages.service.js';
 import { QueueService } from './queue.service.js';
+import { UnattendedRuns } from './unattended-runs.js';
 
 /** Messages that people and programs send, and those that wait. */
 @Module({
@@ -23,6 +24,7 @@ import { QueueService } from './queue.service.js';
     TasksModule,
   ],
   controllers: [RoutesOf(MessagesService), RoutesOf(QueueService)],
-  providers: [Deliveries, MessagesService, QueueService],
+  providers: [Deliveries, MessagesService, QueueService, UnattendedRuns],
+  exports: [UnattendedRuns],
 })
 export class MessagesModule {}

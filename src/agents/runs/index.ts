@@ -1,6 +1,6 @@
 export { AuthorityLost, RunAuthority } from './run-authority.js';
 export { RunApprovals, RunStopper, runFailed, runFinished } from './run-control.js';
-export { type NewRun, type RunChat, RunIntake, type RunModels } from './run-intake.store.js';
+export { type NewRun, type RunChat, RunIntake, type RunModels, type Unattended } from './run-intake.store.js';
 export { type RunJournal, RunJournals } from './run-journal.store.js';
 export {
   LimitReached,

@@ -14,6 +14,7 @@ import {
 } from '../../platform/database/index.js';
 import { keepAttachments, type NewAttachment } from '../attachments/index.js';
 import { type NewChat, newChatRow } from '../chats/index.js';
+import type { PinnedAgent } from '../subagents/index.js';
 import type { RunBudget } from './run-limits.js';
 import { type ClaimedRun, claimedColumns, RunQueue, type WorkerSlot } from './run-queue.store.js';
 import { eventRows } from './run-rows.store.js';
@@ -41,6 +42,15 @@ export interface NewRun {
   delivery: Delivery;
   onApproval: OnApproval | null;
   responseSchema: unknown;
+  /** Of a run that no request starts. */
+  unattended?: Unattended;
+}
+
+/** What starts a run without a request, and what limits it. */
+export interface Unattended {
+  readonly automationRunId: string;
+  readonly pinned: PinnedAgent;
+  readonly toolsAbove: readonly (readonly string[])[];
 }
 
 /** A tool call by its position in its run. */
@@ -182,7 +192,7 @@ function newRunRows(
   events: readonly NewEvent[],
   columns: Record<string, unknown>,
 ): Sql[] {
-  const { actor, callId, messageId, models, budget, delivery, onApproval, responseSchema } = run;
+  const { actor, callId, messageId, models, budget, delivery, onApproval, responseSchema, unattended } = run;
   const content: object[] = [{ type: 'text', text: run.text }, ...run.attachments.map(({ part }) => part)];
   const values = Object.entries({
     id: callId,
@@ -198,6 +208,11 @@ function newRunRows(
     on_approval: onApproval,
     response_schema: responseSchema === undefined ? null : storable(responseSchema),
     created_at: sql`now()`,
+    ...(unattended && {
+      automation_run_id: unattended.automationRunId,
+      pinned: JSON.stringify(unattended.pinned),
+      tools_above: JSON.stringify(unattended.toolsAbove),
+    }),
     ...columns,
   });
   const names = sql.join(values.map(([name]) => sql.ref(name)));

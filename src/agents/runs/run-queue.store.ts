@@ -30,6 +30,7 @@ const EXECUTED = [
   'parent_id',
   'depth',
   'tools_above',
+  'pinned',
   'attempt',
   'lost',
   'steers',

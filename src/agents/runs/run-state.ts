@@ -1,6 +1,7 @@
 import type { Actor } from '../../platform/access/index.js';
 import type { Row } from '../../platform/database/index.js';
 import { defineTopic } from '../../platform/topics/index.js';
+import type { PinnedAgent } from '../subagents/index.js';
 import type { RunBudget } from './run-limits.js';
 import type { FinishedStep } from './run-rows.store.js';
 
@@ -102,6 +103,8 @@ declare global {
     'run.budget': RunBudget;
     /** The allowlists of those above it, each of which must allow what it calls. */
     'run.tools_above': readonly (readonly string[])[];
+    /** What an unattended run goes by, whatever the files of its workspace say by now. */
+    'run.pinned': PinnedAgent | null;
   }
 }
 

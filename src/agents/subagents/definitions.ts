@@ -21,6 +21,12 @@ export interface Subagent {
   readonly instructions: string;
 }
 
+/** An agent as it was when what starts it was deployed. */
+export interface PinnedAgent extends Subagent {
+  /** Nobody is there to be asked, and the message holds data from elsewhere. */
+  readonly isUnattended: true;
+}
+
 /** What an agent may call when its file does not say: nothing that changes anything. */
 export const READ_ONLY_TOOLS = ['read_file', 'list_files', 'search_files', 'skill'] as const;
 

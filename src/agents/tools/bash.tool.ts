@@ -1,16 +1,11 @@
-import { statSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
 import { inputSchemaOf } from '#libs/fields/index.js';
 import type { OutputChunk } from '#libs/sandbox/index.js';
 import { checked, Field } from '../../platform/dto/index.js';
-import {
-  QuotaGuard,
-  SandboxWatch,
-  sandboxWriterFor,
-  WorkspaceQuota,
-} from '../../workspaces/changes/index.js';
-import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
-import { RunningSandboxes, SandboxesService, type ScriptResult } from '../../workspaces/sandboxes/index.js';
+import { sandboxWriterFor } from '../../workspaces/changes/index.js';
+import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
+import { SandboxesService, type ScriptResult } from '../../workspaces/sandboxes/index.js';
+import { RecordedScripts } from './recorded-scripts.js';
 import { LONGEST_SECONDS, scriptReport } from './script-report.js';
 import type { Tool, ToolContext, ToolResult } from './tool-provider.js';
 
@@ -50,10 +45,7 @@ export class BashTool implements Tool<BashInput> {
   constructor(
     private readonly workspaces: WorkspacesStore,
     private readonly sandboxes: SandboxesService,
-    private readonly watch: SandboxWatch,
-    private readonly quota: WorkspaceQuota,
-    private readonly running: RunningSandboxes,
-    private readonly folders: WorkspaceFolders,
+    private readonly scripts: RecordedScripts,
   ) {}
 
   check(input: unknown): BashInput {
@@ -66,34 +58,27 @@ export class BashTool implements Tool<BashInput> {
 
   async run(context: ToolContext, { command, timeout_seconds }: BashInput): Promise<ToolResult> {
     const workspace = await this.workspaces.require(context.actor, 'code.run', context.workspaceId);
-    // Over its quota, a workspace runs nothing that could write more.
-    await this.quota.require(workspace.id, { bytes: 0, files: 0 });
-    const writer = sandboxWriterFor(context.actor);
     const early = new Yielding(context.yieldSignal);
-    const guard = new QuotaGuard(this.quota, workspace.id, () => this.unlinkedBytes(workspace));
-    const signal = AbortSignal.any([context.signal, early.signal, guard.signal]);
-    const run = () => this.runIn(workspace, { ...context, signal }, { command, timeout_seconds });
-    const { result, changes } = await this.watch
-      .around(workspace.id, writer, timeout_seconds ?? LONGEST_SECONDS, run, context.shell)
-      .finally(() => {
-        early.release();
-        guard.release();
-      });
-    this.quota.expire(workspace.id);
+    const { result, changes, refusal } = await this.scripts
+      .run(
+        workspace,
+        {
+          writer: sandboxWriterFor(context.actor),
+          seconds: timeout_seconds ?? LONGEST_SECONDS,
+          signal: AbortSignal.any([context.signal, early.signal]),
+          shell: context.shell,
+        },
+        signal => this.runIn(workspace, { ...context, signal }, { command, timeout_seconds }),
+      )
+      .finally(() => early.release());
     return {
       ...scriptReport(result, {
         seconds: timeout_seconds,
-        why: guard.refusal ?? (early.signal.aborted ? YIELDED : undefined),
+        why: refusal ?? (early.signal.aborted ? YIELDED : undefined),
       }),
       changed: changes.slice(0, MAX_NAMED).map(({ path }) => path),
       newSession: result.session_new,
     };
-  }
-
-  /** What commands hold in files of a workspace that they have deleted and not closed. */
-  private unlinkedBytes(workspace: VisibleWorkspace): number {
-    const folder = statSync(this.folders.pathOf(workspace), { bigint: true, throwIfNoEntry: false });
-    return folder ? this.running.unlinkedBytes(workspace.id, folder.dev) : 0;
   }
 
   private runIn(

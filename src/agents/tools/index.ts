@@ -1,5 +1,6 @@
 export { BASH } from './bash.tool.js';
 export { LongOutputs } from './long-outputs.js';
+export { RecordedScripts } from './recorded-scripts.js';
 export {
   type CallHooks,
   type CallSubject,

@@ -7,6 +7,7 @@ import { SubagentsModule } from '../subagents/index.js';
 import { AgentActions } from './agent-actions.js';
 import { BashTool } from './bash.tool.js';
 import { LongOutputs } from './long-outputs.js';
+import { RecordedScripts } from './recorded-scripts.js';
 import { SessionCommands } from './session-commands.js';
 import { SkillTools } from './skill-tools.js';
 import { Toolbox, ToolProviders } from './toolbox.js';
@@ -24,9 +25,10 @@ import { ToolsService } from './tools.service.js';
     AgentActions,
     BashTool,
     LongOutputs,
+    RecordedScripts,
     SessionCommands,
     ToolsService,
   ],
-  exports: [LongOutputs, Toolbox, ToolProviders],
+  exports: [LongOutputs, RecordedScripts, Toolbox, ToolProviders],
 })
 export class ToolsModule {}

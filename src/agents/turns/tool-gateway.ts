@@ -208,9 +208,11 @@ export class ToolGateway {
 
   /** Whether a person saved the file that says what the agent may; only of interest where it names an action. */
   private async isFileTheirs(
-    { actor, workspace_id }: ExecutedRun,
+    { actor, workspace_id, pinned }: ExecutedRun,
     { agent, file }: AgentGuide,
   ): Promise<boolean> {
+    // Whoever deployed it was asked about that.
+    if (pinned) return true;
     if (!workspace_id || !file || !agent?.tools.some(tool => tool.startsWith('action:'))) return false;
     const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
     return this.authors.isSavedByPerson(workspace, file);
@@ -226,11 +228,11 @@ export class ToolGateway {
   }
 
   private async guide(run: ExecutedRun): Promise<AgentGuide> {
-    const { actor, workspace_id, agent_name, tools_above, parent_id } = run;
+    const { actor, workspace_id, agent_name, tools_above, parent_id, pinned } = run;
     const isTask = parent_id !== null;
     if (workspace_id === null) return new AgentGuide(null, null, tools_above, isTask);
     const contents = await this.agents.read(actor, workspace_id);
-    const agent = agent_name ? requireAgent(contents.agents, agent_name) : null;
+    const agent = pinned ?? (agent_name ? requireAgent(contents.agents, agent_name) : null);
     return new AgentGuide(agent, contents, tools_above, isTask);
   }
 }

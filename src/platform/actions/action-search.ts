@@ -13,6 +13,7 @@ const LINES = `
   agent: assistant bot ai
   approval: permission ask asking confirmation approve
   audit: log activity recently happened did trail
+  automation: automate schedule scheduled cron recurring regularly daily weekly every webhook workflow
   billing: money cost bill invoice plan price pay
   change: update edit modify set give turn
   chat: conversation thread talk discussion

@@ -68,6 +68,54 @@ export interface Schema {
     workspace_id: string | null; details: Json<'audit_entry.details'>; address: string | null;
     user_agent: string | null; request_id: string | null;
   };
+  automation_blob: {
+    deployment_id: string; sha256: string; content: Buffer;
+  };
+  automation_delivery: {
+    id: string; workspace_id: string; deployment_id: string | null; trigger_id: string | null;
+    version: number | null; kind: 'manual' | 'schedule' | 'webhook' | 'file' | 'notification';
+    key: string | null; state: 'accepted' | 'filtered' | 'duplicate' | 'skipped' | 'held';
+    reason: string | null; headers: Generated<Json<'automation_delivery.headers'>>;
+    sealed_payload: Buffer | null; payload_bytes: Generated<number>;
+    chain: Generated<Told<'automation_delivery.chain', string[]>>; untrusted: Generated<boolean>;
+    scheduled_for: Time | null; held_until: Time | null; received_at: Time; run_id: string | null;
+  };
+  automation_deployment: {
+    id: string; organization_id: string; workspace_id: string; file_path: string;
+    state: 'live' | 'paused' | 'stopped'; paused_reason: string | null; version: number; last_version: number;
+    actor: Json<'automation_deployment.actor'>; chat_id: string | null; failures_in_row: Generated<number>;
+    last_success_at: Time | null; alerted_at: Time | null; created_by: string; created_at: Time;
+    updated_at: Time;
+  };
+  automation_run: {
+    id: string; organization_id: string; workspace_id: string; deployment_id: string | null;
+    version: number | null; draft: Json<'automation_run.draft'> | null; file_path: string;
+    delivery_id: string; trigger_kind: 'manual' | 'schedule' | 'webhook' | 'file' | 'notification';
+    kind: 'agent' | 'script'; state: 'queued' | 'starting' | 'running' | 'done';
+    status: 'pending' | 'completed' | 'error'; stop_reason: string | null; error: string | null; lane: string;
+    lane_max: number; actor: Json<'automation_run.actor'>; holder: string | null; chat_id: string | null;
+    call_id: string | null; output: Json<'automation_run.output'> | null; log: string | null;
+    exit_code: number | null; cost_usd: number | null;
+    chain: Generated<Told<'automation_run.chain', string[]>>; attempt: Generated<number>;
+    replay_of: string | null; cancelled_at: Time | null; queued_at: Time; started_at: Time | null;
+    finished_at: Time | null;
+  };
+  automation_seen: {
+    trigger_id: string; key: string; delivery_id: string; seen_at: Time;
+  };
+  automation_trigger: {
+    id: string; deployment_id: string; position: number | null;
+    kind: 'schedule' | 'webhook' | 'file' | 'notification'; config: Json<'automation_trigger.config'>;
+    token_hash: string | null; sealed_token: Buffer | null;
+    secrets: Generated<Json<'automation_trigger.secrets'>>; next_at: Time | null; next_slot: Time | null;
+    cursor: Big | null; gathered: Json<'automation_trigger.gathered'> | null; gathering_since: Time | null;
+    fire_at: Time | null; created_at: Time;
+  };
+  automation_version: {
+    deployment_id: string; number: number; digest: string; files: Json<'automation_version.files'>;
+    definition: Json<'automation_version.definition'>; agent: Json<'automation_version.agent'> | null;
+    deployed_by: string; created_at: Time;
+  };
   budget: {
     scope_id: string; organization_id: string; workspace_id: string | null; monthly_usd: Big | null;
     hard_stop: boolean; alerts: Told<'budget.alerts', number[]>; updated_at: Time;
@@ -304,6 +352,7 @@ export interface Schema {
     fallback_models: Generated<Told<'run.fallback_models', string[]>>; parent_id: string | null;
     parent_step: number | null; parent_position: number | null; depth: Generated<number>;
     tools_above: Generated<Json<'run.tools_above'>>; requested_tasks: Generated<number>;
+    automation_run_id: string | null; pinned: Json<'run.pinned'> | null;
   };
   run_event: {
     run_id: string; id: number; type: string; data: Json<'run_event.data'>; created_at: Time;

@@ -1,2 +1,3 @@
+export { CronSchedule, InvalidCron } from './cron.js';
 export { type DueTimer, DueTimers } from './due-timer.js';
 export { ScheduleModule } from './schedule.module.js';

@@ -11,9 +11,10 @@ export const WRITER_TYPES = [
   'sandbox',
   'share',
   'form',
+  'automation',
 ] as const;
 
-/** What wrote; `id` is that of the person, service account, application's grant, run, share or form. */
+/** What wrote; `id` is that of the person, service account, application's grant, run, share, form or automation run. */
 export interface Writer {
   readonly type: (typeof WRITER_TYPES)[number];
   readonly id: string;

@@ -8,9 +8,9 @@ import { defineTopic, Topics } from '../../platform/topics/index.js';
 const MAX_SHOWN = 500;
 
 export const SANDBOX_KINDS = ['command', 'session'] as const;
-export const SANDBOX_CALLERS = ['run', 'tool', 'service', 'build', 'server'] as const;
+export const SANDBOX_CALLERS = ['run', 'tool', 'service', 'build', 'server', 'automation'] as const;
 
-/** What a sandbox runs for: a run, a person's use of a tool, the service itself, the build of a site, or a server. */
+/** What a sandbox runs for: a run, a person's use of a tool, the service itself, the build of a site, a server, or the script of an automation. */
 export interface SandboxCaller {
   kind: (typeof SANDBOX_CALLERS)[number];
   id: string | null;

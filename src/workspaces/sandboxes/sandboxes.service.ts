@@ -38,6 +38,10 @@ export interface ScriptRequest {
   seconds?: number;
   signal?: AbortSignal;
   actions?: ActionCaller;
+  /** Its standard input; absent: an end of file. */
+  stdin?: string | Buffer;
+  /** Most of its output that is passed on, in bytes. */
+  outputBytes?: number;
   onOutput?: (chunk: OutputChunk) => void;
 }
 
@@ -154,7 +158,7 @@ export class SandboxesService {
   }
 
   private async runScriptNow(workspace: WorkspaceRef, request: ScriptRequest): Promise<ScriptResult> {
-    const { script: command, caller = { kind: 'service', id: null }, signal } = request;
+    const { script: command, caller = { kind: 'service', id: null }, signal, stdin, outputBytes } = request;
     const { sandboxMemoryBytes: memoryBytes, sandboxSeconds } = this.config;
     const seconds = request.seconds ?? sandboxSeconds;
     const environment = await this.environments.prepare(workspace, caller, request.actions);
@@ -162,8 +166,11 @@ export class SandboxesService {
       this.driver.run({
         ...environment.request,
         argv: argvOf(environment.prelude, command),
-        limits: { memoryBytes, wallMs: seconds * 1000, cpuSeconds: seconds },
-        signal,
+        limits: {
+          ...{ memoryBytes, wallMs: seconds * 1000, cpuSeconds: seconds },
+          ...(outputBytes !== undefined && { outputBytes }),
+        },
+        ...{ signal, stdin },
         onStarted,
         onOutput: request.onOutput,
       });

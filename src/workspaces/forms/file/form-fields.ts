@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
+import type { YamlMapping } from '../../yaml-files/index.js';
 import { FIELD_TYPES, type FieldType, type FormField, type FormOption, LIMITS } from './form-definition.js';
-import type { YamlMapping } from './yaml-mapping.js';
 
 const KEYS = ['id', 'label', 'type', 'required', 'help'];
 const MORE_KEYS: Record<FieldType, readonly string[]> = {

@@ -1,9 +1,8 @@
-import { isScalar, LineCounter, parseDocument } from 'yaml';
 import { type Finding, Findings } from '#libs/front-matter/index.js';
 import { renderMarkdown } from '#libs/text-preview/index.js';
+import { readYamlMapping, type YamlMapping } from '../../yaml-files/index.js';
 import { type FormDefinition, LIMITS, PROTECTIONS } from './form-definition.js';
 import { readFields } from './form-fields.js';
-import { YamlMapping } from './yaml-mapping.js';
 
 /** A `.form` file as it was read: the definition is null where a finding is an error. */
 export interface FormFile {
@@ -29,27 +28,9 @@ const THANKS = { title: 'Thank you', text: '' };
 /** Reads a file of at most 256 KiB, never throws. Runs in a worker thread: YAML and Markdown can be written that take long. */
 export function readFormFile({ name, text }: { name: string; text: string }): FormFile {
   const findings = new Findings(name);
-  const definition = read(text, findings);
+  const file = readYamlMapping(text, findings, 'Begin with a title and fields');
+  const definition = file && readForm(file);
   return { definition: findings.hasErrors ? null : (definition ?? null), findings: findings.all };
-}
-
-function read(text: string, findings: Findings): FormDefinition | undefined {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const [fault] = document.errors;
-  if (fault) {
-    const [message = ''] = fault.message.split('\n');
-    const hint = 'Put text that holds ": " or begins with a special character into quotes';
-    findings.error(`The file is not valid YAML: ${message}`, lines.linePos(fault.pos[0]).line, hint);
-    return undefined;
-  }
-  const { contents } = document;
-  if (contents === null || (isScalar(contents) && contents.value === null)) {
-    findings.error('The file is empty', null, 'Begin with a title and fields');
-    return undefined;
-  }
-  const file = YamlMapping.of(contents, '', lines, findings);
-  return file && readForm(file);
 }
 
 function readForm(file: YamlMapping): FormDefinition {

@@ -1,8 +1,15 @@
-import { isMap, isScalar, isSeq, type LineCounter, type YAMLMap } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap } from 'yaml';
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import type { Findings } from '#libs/front-matter/index.js';
 
 type Node = unknown;
+
+/** Where something of the text stands in the file. */
+interface Lines {
+  lineAt(offset: number): number;
+}
+
+const MAX_DEPTH = 20;
 
 /** A mapping of a YAML file, whose values are read by key. What is wrong with one goes to the findings, with its line. */
 export class YamlMapping {
@@ -10,12 +17,12 @@ export class YamlMapping {
     private readonly map: YAMLMap,
     /** What it is, for findings: `fields[2]`; empty for the file. */
     private readonly name: string,
-    private readonly lines: LineCounter,
+    private readonly lines: Lines,
     readonly findings: Findings,
   ) {}
 
   /** Undefined, with a finding, for anything but a mapping. */
-  static of(node: Node, name: string, lines: LineCounter, findings: Findings): YamlMapping | undefined {
+  static of(node: Node, name: string, lines: Lines, findings: Findings): YamlMapping | undefined {
     if (isMap(node)) return new YamlMapping(node, name, lines, findings);
     findings.error(`${name || 'The file'} must be lines of "key: value"`, lineOf(node, lines));
     return undefined;
@@ -95,6 +102,22 @@ export class YamlMapping {
     return YamlMapping.of(this.map.get(key, true), this.pathOf(key), this.lines, this.findings);
   }
 
+  /** Whatever it is, as JSON. */
+  value(key: string): unknown {
+    if (!this.has(key)) return undefined;
+    try {
+      return jsonOf(this.map.get(key, true), MAX_DEPTH);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return this.error(key, `cannot be read: ${error.message}`);
+    }
+  }
+
+  /** The keys, in their order. */
+  get keys(): string[] {
+    return this.map.items.flatMap(({ key }) => (isScalar(key) ? [String(key.value)] : []));
+  }
+
   /** The items of a list of at most `max`. */
   list(key: string, max: number): Node[] {
     if (!this.has(key)) return [];
@@ -157,10 +180,68 @@ export class YamlMapping {
   }
 }
 
+/**
+ * Reads text that is a mapping; undefined, with a finding, for any other. `emptyHint` says what to begin with; `firstLine` is the
+ * line of the file on which the text begins.
+ */
+export function readYamlMapping(
+  text: string,
+  findings: Findings,
+  emptyHint: string,
+  firstLine = 1,
+): YamlMapping | undefined {
+  const counter = new LineCounter();
+  const lines = { lineAt: (offset: number) => counter.linePos(offset).line + firstLine - 1 };
+  const document = parsed(text, counter);
+  if (document === undefined) {
+    findings.error('The file is nested too deeply', firstLine);
+    return undefined;
+  }
+  const [fault] = document.errors;
+  if (fault) {
+    const [message = ''] = fault.message.split('\n');
+    const hint = 'Put text that holds ": " or begins with a special character into quotes';
+    findings.error(`The file is not valid YAML: ${message}`, lines.lineAt(fault.pos[0]), hint);
+    return undefined;
+  }
+  const { contents } = document;
+  if (contents === null || (isScalar(contents) && contents.value === null)) {
+    findings.error('The file is empty', null, emptyHint);
+    return undefined;
+  }
+  return YamlMapping.of(contents, '', lines, findings);
+}
+
 /** Whether a database and a page can hold it. */
 const isPlain = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
-function lineOf(node: Node, lines: LineCounter): number | null {
+function lineOf(node: Node, lines: Lines): number | null {
   const range = (node as { range?: [number, number, number] } | null | undefined)?.range;
-  return range ? lines.linePos(range[0]).line : null;
+  return range ? lines.lineAt(range[0]) : null;
+}
+
+/** Undefined for what is nested so deeply that the parser cannot follow. */
+function parsed(text: string, lineCounter: LineCounter) {
+  try {
+    return parseDocument(text, { lineCounter, prettyErrors: false });
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** As JSON; throws RangeError where it is nested deeper than `depth`, holds aliases or keys that are no text. */
+function jsonOf(node: Node, depth: number): unknown {
+  if (depth === 0) throw new RangeError('it is nested too deeply');
+  if (isScalar(node)) {
+    if (typeof node.value === 'bigint') throw new RangeError('it holds a number that is too large');
+    return node.value;
+  }
+  if (isSeq(node)) return node.items.map(item => jsonOf(item, depth - 1));
+  if (!isMap(node)) throw new RangeError('it holds an alias; write it out');
+  const entries = node.items.map(({ key, value }) => {
+    if (!isScalar(key)) throw new RangeError('it has a key that is no text');
+    return [String(key.value), value === null ? null : jsonOf(value, depth - 1)] as const;
+  });
+  return Object.fromEntries(entries);
 }

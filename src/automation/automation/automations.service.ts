@@ -1,0 +1,186 @@
+import { Injectable } from '@nestjs/common';
+import { workspacePath } from '#libs/workspace-fs/index.js';
+import { type Actor, requireScope } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Conflict, Invalid } from '../../platform/errors/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
+import { Closures, Deployer } from './deploying/index.js';
+import { isAutomationPath } from './file/index.js';
+import { type DeploymentRow, DeploymentsStore } from './records/index.js';
+import { nextFires } from './schedules/index.js';
+import {
+  DeployAutomation,
+  DeployedView,
+  DeploymentId,
+  DeploymentPage,
+  DeploymentView,
+  DeploymentViews,
+  type FindingView,
+  ListDeployments,
+  ValidateAutomation,
+  ValidationView,
+} from './views/index.js';
+
+const MAX_FIRES = 5;
+
+/** Automations: files that say what is to be done when, and their deployments. */
+@Injectable()
+export class AutomationsService {
+  constructor(
+    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
+    private readonly deployments: DeploymentsStore,
+    private readonly closures: Closures,
+    private readonly deployer: Deployer,
+    private readonly views: DeploymentViews,
+    private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'automation_validate',
+    route: 'POST /api/automation/validate',
+    on: 'workspace_id',
+    summary:
+      'Check the file of an automation: its mistakes with lines and suggestions, and when it fires next',
+    effect: 'read',
+    permission: 'automation.read',
+    input: ValidateAutomation,
+    output: ValidationView,
+    commitsAnswer: true,
+    refuses: { 404: 'No such workspace or file' },
+  })
+  async validate(actor: Actor, input: ValidateAutomation): Promise<ValidationView> {
+    const workspace = await this.workspaces.require(actor, 'automation.read', input.workspace_id);
+    const path = automationPathOf(input.file_path);
+    const { pinned, findings, digest } = await this.closures.read(workspace, path, input.content);
+    const schedules = pinned?.definition.triggers ?? [];
+    const fires = schedules.flatMap(trigger =>
+      trigger.kind === 'schedule' ? nextFires(trigger, new Date(), MAX_FIRES) : [],
+    );
+    const view: ValidationView = {
+      valid: pinned !== null,
+      findings: findings.map(finding => ({ ...finding })),
+      automation: pinned?.definition ?? null,
+      next_fires: fires
+        .map(time => time.toISOString())
+        .sort()
+        .slice(0, MAX_FIRES),
+      digest,
+    };
+    return this.database.transaction(unit => unit.answers(view));
+  }
+
+  @Action({
+    name: 'automation_deploy',
+    route: 'POST /api/automation/deployments',
+    on: 'workspace_id',
+    summary: 'Deploy an automation as its files are now, or a further version of it',
+    description:
+      'It acts for whoever deploys it. Changes to its files change nothing that is live until it is deployed again.',
+    effect: 'expose',
+    consequence:
+      'It runs by itself from now on, on your authority, with the tools and actions that its file names.',
+    permission: 'automation.deploy',
+    input: DeployAutomation,
+    output: DeployedView,
+    commitsAnswer: true,
+    refuses: { 404: 'No such workspace or file', 409: 'Its files are not as expected_digest says' },
+  })
+  async deploy(actor: Actor, input: DeployAutomation): Promise<DeployedView> {
+    const workspace = await this.workspaces.require(actor, 'automation.deploy', input.workspace_id);
+    const path = automationPathOf(input.file_path);
+    const { pinned, findings, files, digest } = await this.closures.read(workspace, path);
+    if (!pinned) throw new Invalid(firstFault(findings));
+    if (input.expected_digest !== undefined && input.expected_digest !== digest)
+      throw new Conflict('Its files have changed since they were validated; validate them again');
+    const { organization_id, id: workspace_id } = workspace;
+    return this.database.transaction(async unit => {
+      await this.workspaces.requireLocked(unit, actor, 'automation.deploy', workspace_id);
+      const place = { organization_id, workspace_id, file_path: path };
+      const { deployment, secrets } = await this.deployer.deploy(unit, place, actor, {
+        digest,
+        files,
+        pinned,
+      });
+      const { tools, actions, triggers } = pinned.definition;
+      const details = { file_path: path, version: deployment.version, digest, tools, actions };
+      await this.audit.record(unit, actor, 'automation.deploy', targetOf(deployment), {
+        ...details,
+        triggers: triggers.map(({ kind }) => kind),
+      });
+      const view = await this.views.one(deployment, workspace, unit);
+      return unit.answers({ ...view, secrets, findings: findings.map(finding => ({ ...finding })) });
+    });
+  }
+
+  @Action({
+    name: 'automation_list',
+    route: 'GET /api/automation/deployments',
+    on: 'workspace_id',
+    summary: 'List the deployments of automations in the workspaces that the caller sees, or in one of them',
+    effect: 'read',
+    permission: 'automation.read',
+    input: ListDeployments,
+    output: DeploymentPage,
+    refuses: { 404: 'No such workspace' },
+  })
+  async list(actor: Actor, input: ListDeployments): Promise<Page<DeploymentView>> {
+    const { workspace_id: workspaceId, state, limit = DEFAULT_LIMIT, cursor } = input;
+    requireScope(actor, 'automation.read');
+    if (workspaceId) await this.workspaces.require(actor, 'automation.read', workspaceId);
+    const [after] = decodeCursor(cursor, 'id');
+    const rows = await this.deployments.list(actor, { workspaceId, state, after, limit: limit + 1 });
+    const views = new Map<string, DeploymentView>();
+    for (const row of rows.slice(0, limit)) views.set(row.id, await this.view(actor, row));
+    return pageOf(
+      rows,
+      limit,
+      row => views.get(row.id) as DeploymentView,
+      row => [row.id],
+    );
+  }
+
+  @Action({
+    name: 'automation_get',
+    route: 'GET /api/automation/deployments/:id',
+    on: { id: 'deployment' },
+    summary:
+      'Read a deployment: how it stands, what starts it, when next, and whether its files have changed',
+    effect: 'read',
+    permission: 'automation.read',
+    input: DeploymentId,
+    output: DeploymentView,
+  })
+  async read(actor: Actor, { id }: DeploymentId): Promise<DeploymentView> {
+    return this.view(actor, await this.deployments.require(actor, 'automation.read', id));
+  }
+
+  private async view(actor: Actor, deployment: DeploymentRow): Promise<DeploymentView> {
+    const workspace = await this.workspaces.require(actor, 'automation.read', deployment.workspace_id);
+    return this.views.one(deployment, workspace);
+  }
+}
+
+export const targetOf = ({ id, organization_id, workspace_id }: DeploymentRow) => ({
+  ...{ type: 'automation', id, organization_id, workspace_id },
+});
+
+/** 422 for what is no automation by its name. */
+export function automationPathOf(given: string): string {
+  const path = workspacePath(given);
+  if (!isAutomationPath(path))
+    throw new Invalid(
+      'file_path must be that of a .md file in automations/, or of one whose name ends in .automation.md',
+    );
+  return path;
+}
+
+export function firstFault(findings: readonly FindingView[]): string {
+  const fault = findings.find(({ severity }) => severity === 'error');
+  if (!fault) return 'The file cannot be used';
+  const { file, line, message, suggestion } = fault;
+  return `${file}${line === null ? '' : `:${line}`}: ${message}${suggestion ? `. ${suggestion}` : ''}`;
+}

@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import type { WorkspacePermission } from '../../platform/access/index.js';
+import { type Actor, requireScope } from '../../platform/access/index.js';
+import { Action, Subject } from '../../platform/actions/index.js';
+import { iso, isoOrNull } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { NotFound, unseenAs } from '../../platform/errors/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
+import { DeliveriesStore, type DeliveryRow, DeploymentsStore } from './records/index.js';
+import { DeliveryId, DeliveryPage, DeliveryView, ListDeliveries } from './views/index.js';
+
+type Asked = DeliveryRow & { readonly organization_id: string };
+
+/** What came in for automations, with the reason where it led to no run. */
+@Injectable()
+export class DeliveriesService {
+  constructor(
+    private readonly workspaces: WorkspacesStore,
+    private readonly deployments: DeploymentsStore,
+    private readonly deliveries: DeliveriesStore,
+  ) {}
+
+  @Action({
+    name: 'automation_delivery_list',
+    route: 'GET /api/automation/deliveries',
+    on: { workspace_id: 'workspace', deployment_id: 'deployment' },
+    summary: 'List what came in for automations, newest first, with the reason where it led to no run',
+    effect: 'read',
+    permission: 'automation.read',
+    input: ListDeliveries,
+    output: DeliveryPage,
+    refuses: { 404: 'No such workspace or deployment' },
+  })
+  async list(actor: Actor, input: ListDeliveries): Promise<Page<DeliveryView>> {
+    const {
+      workspace_id: workspaceId,
+      deployment_id: deploymentId,
+      state,
+      limit = DEFAULT_LIMIT,
+      cursor,
+    } = input;
+    requireScope(actor, 'automation.read');
+    if (workspaceId) await this.workspaces.require(actor, 'automation.read', workspaceId);
+    if (deploymentId) await this.deployments.require(actor, 'automation.read', deploymentId);
+    const [before] = decodeCursor(cursor, 'id');
+    const filter = { workspaceId, deploymentId, state, before, limit: limit + 1 };
+    return pageOf(await this.deliveries.list(actor, filter), limit, viewOf, row => [row.id]);
+  }
+
+  @Action({
+    name: 'automation_delivery_get',
+    route: 'GET /api/automation/deliveries/:id',
+    on: { id: 'automation_delivery' },
+    summary: 'Read what came in for an automation, with its payload while that is kept',
+    effect: 'read',
+    permission: 'automation.read',
+    input: DeliveryId,
+    output: DeliveryView,
+  })
+  async read(actor: Actor, { id }: DeliveryId): Promise<DeliveryView> {
+    const delivery = await this.require(actor, 'automation.read', id);
+    const payload = this.deliveries.payloadOf(delivery);
+    return { ...viewOf(delivery), ...(payload !== undefined && { payload: JSON.parse(payload) }) };
+  }
+
+  @Subject('automation_delivery', 'workspace', ({ organization_id, workspace_id }: Asked) => ({
+    organization_id,
+    workspace_id,
+  }))
+  private async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<Asked> {
+    const row = await this.deliveries.find(id);
+    if (!row) throw new NotFound('No such delivery');
+    const asked = this.workspaces.require(actor, permission, row.workspace_id);
+    const { organization_id } = await unseenAs('No such delivery', asked);
+    return { ...row, organization_id };
+  }
+}
+
+function viewOf(row: Omit<DeliveryRow, 'sealed_payload'>): DeliveryView {
+  const { id, workspace_id, deployment_id, trigger_id, kind, state, reason, key, payload_bytes, headers } =
+    row;
+  return {
+    ...{ id, workspace_id, deployment_id, trigger_id, kind, state, reason, key, payload_bytes, headers },
+    scheduled_for: isoOrNull(row.scheduled_for),
+    received_at: iso(row.received_at),
+    run_id: row.run_id,
+  };
+}

@@ -1,0 +1,176 @@
+import { hash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { didYouMean } from '#libs/did-you-mean/index.js';
+import { type Finding, Findings } from '#libs/front-matter/index.js';
+import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { ModelSettingsStore, ModelUnusable, ResponseSchemas } from '../../../agents/models/index.js';
+import {
+  AgentFiles,
+  ASSISTANT,
+  type PinnedAgent,
+  type Subagent,
+  ToolNames,
+} from '../../../agents/subagents/index.js';
+import { ActionCatalog, allows } from '../../../platform/actions/index.js';
+import { Invalid, NotFound } from '../../../platform/errors/index.js';
+import { type VisibleWorkspace, WorkspaceFolders } from '../../../workspaces/core/index.js';
+import { AUTOMATION_LIMITS, type AutomationDefinition, readAutomation } from '../file/index.js';
+import type { NewVersion, Pinned, PinnedFile } from '../records/index.js';
+
+/** An automation with all that it goes by, as the files of its workspace have it now. */
+export interface Closure {
+  readonly pinned: Pinned | null;
+  readonly findings: readonly Finding[];
+  readonly files: NewVersion['files'];
+  /** Changes with any of its files. */
+  readonly digest: string;
+}
+
+/** Reads automations with the files that they name, and checks what they name beyond files. */
+@Injectable()
+export class Closures {
+  constructor(
+    private readonly folders: WorkspaceFolders,
+    private readonly agents: AgentFiles,
+    private readonly toolNames: ToolNames,
+    private readonly catalog: ActionCatalog,
+    private readonly models: ModelSettingsStore,
+    private readonly schemas: ResponseSchemas,
+  ) {}
+
+  /** 404 where there is no such file. `text` is read instead of the file, where it is given. */
+  async read(workspace: VisibleWorkspace, path: string, text?: string): Promise<Closure> {
+    const files = this.folders.open(workspace);
+    const content = text === undefined ? await this.fileAt(files, path) : Buffer.from(text);
+    const { definition, findings: found } = readAutomation(path, content.toString());
+    const parts = [fileOf(path, content)];
+    if (!definition) return closureOf(null, found, parts);
+    const findings = new Findings(path);
+    const agent = await this.agentOf(workspace, definition, findings);
+    if (agent?.file) parts.push(agent.file);
+    const code = await this.codeOf(files, definition, findings);
+    if (code?.file) parts.push(code.file);
+    await this.checkNames(workspace, definition, findings);
+    if (parts.reduce((sum, { bytes }) => sum + bytes, 0) > AUTOMATION_LIMITS.closureBytes)
+      findings.error(`It has more than ${AUTOMATION_LIMITS.closureBytes} bytes with the files that it names`);
+    const all = [...found, ...findings.all];
+    const pinned = { definition, agent: agent?.pinned ?? null, code: code?.text ?? null };
+    return closureOf(findings.hasErrors ? null : pinned, all, parts);
+  }
+
+  private async fileAt(files: WorkspaceFs, path: string): Promise<Buffer> {
+    try {
+      const { size, type } = await files.stat(path);
+      if (type !== 'file') throw new Invalid(`${path} is no file`);
+      if (size > AUTOMATION_LIMITS.fileBytes)
+        throw new Invalid(`${path} has ${size} bytes; an automation may have ${AUTOMATION_LIMITS.fileBytes}`);
+      return await files.readBytes(path, AUTOMATION_LIMITS.fileBytes);
+    } catch (error) {
+      if (error instanceof WorkspaceFsError && error.code === 'not_found')
+        throw new NotFound(`There is no file ${path} in this workspace`);
+      throw error;
+    }
+  }
+
+  private async agentOf(
+    workspace: VisibleWorkspace,
+    definition: AutomationDefinition,
+    findings: Findings,
+  ): Promise<{ pinned: PinnedAgent; file: NewVersion['files'][number] | null } | undefined> {
+    const { work, agent: name, limits, model, tools, actions } = definition;
+    if (work.kind !== 'agent') return undefined;
+    const own = [...tools, ...actions.map(action => `action:${action}`)];
+    const assistant = { name: definition.name, description: definition.description, instructions: ASSISTANT };
+    if (name === null)
+      return { pinned: pinnedOf({ ...assistant, tools: own, model, maxSteps: limits.maxSteps }), file: null };
+    const { agents } = await this.agents.inWorkspace(workspace);
+    const reading = agents.find(agent => agent.name === name);
+    if (!reading?.value) {
+      const meant = didYouMean(
+        name,
+        agents.map(agent => agent.name),
+      );
+      const fault = reading?.findings.find(({ severity }) => severity === 'error');
+      findings.error(
+        fault ? `agent: ${fault.file}: ${fault.message}` : `agent: no file in .agents/ defines "${name}"`,
+        null,
+        meant && `Did you mean "${meant}"?`,
+      );
+      return undefined;
+    }
+    const { value } = reading;
+    const agent = { ...value, model: model ?? value.model, maxSteps: value.maxSteps };
+    return { pinned: pinnedOf(agent), file: fileOf(reading.path, Buffer.from(JSON.stringify(value))) };
+  }
+
+  private async codeOf(
+    files: WorkspaceFs,
+    { work }: AutomationDefinition,
+    findings: Findings,
+  ): Promise<{ text: string; file: NewVersion['files'][number] | null } | undefined> {
+    if (work.kind !== 'script') return undefined;
+    if (work.file === null) return { text: work.code ?? '', file: null };
+    try {
+      const content = await this.fileAt(files, work.file);
+      return { text: content.toString(), file: fileOf(work.file, content) };
+    } catch (error) {
+      if (!(error instanceof NotFound) && !(error instanceof Invalid) && !(error instanceof WorkspaceFsError))
+        throw error;
+      findings.error(`file: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  private async checkNames(
+    workspace: VisibleWorkspace,
+    { tools, actions, model, expect, input }: AutomationDefinition,
+    findings: Findings,
+  ): Promise<void> {
+    checkAll('tools', 'tool', tools, this.toolNames.all(), findings);
+    const names = this.catalog.list().map(({ name }) => name);
+    checkAll('actions', 'action', actions, names, findings);
+    if (model !== null)
+      try {
+        await this.models.resolve(workspace.organization_id, model);
+      } catch (error) {
+        if (!(error instanceof ModelUnusable)) throw error;
+        findings.error(error.detail, null, 'Name another model, or none for the default');
+      }
+    for (const [key, schema] of [
+      ['expect.response_schema', expect.responseSchema],
+      ['input', input],
+    ] as const)
+      if (schema !== undefined)
+        try {
+          await this.schemas.requireUsable(schema);
+        } catch (error) {
+          if (!(error instanceof Invalid)) throw error;
+          findings.error(`${key}: ${error.detail.replace(/^response_schema /, '')}`);
+        }
+  }
+}
+
+function checkAll(
+  key: string,
+  kind: string,
+  patterns: readonly string[],
+  names: readonly string[],
+  findings: Findings,
+): void {
+  for (const pattern of patterns) {
+    if (names.some(name => allows([pattern], name))) continue;
+    const meant = didYouMean(pattern, names);
+    findings.error(`${key}: no ${kind} is called "${pattern}"`, null, meant && `Did you mean "${meant}"?`);
+  }
+}
+
+const pinnedOf = (agent: Subagent): PinnedAgent => ({ ...agent, isUnattended: true });
+
+function fileOf(path: string, content: Buffer): PinnedFile & { content: Buffer } {
+  return { path, sha256: hash('sha256', content, 'hex'), bytes: content.length, content };
+}
+
+function closureOf(pinned: Pinned | null, findings: readonly Finding[], files: NewVersion['files']): Closure {
+  const digest = hash('sha256', JSON.stringify(files.map(({ path, sha256 }) => [path, sha256])), 'hex');
+  return { pinned, findings, files, digest };
+}

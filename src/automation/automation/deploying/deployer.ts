@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../../../platform/access/index.js';
+import type { UnitOfWork } from '../../../platform/database/index.js';
+import { Topics } from '../../../platform/topics/index.js';
+import type { AutomationDefinition } from '../file/index.js';
+import {
+  AUTOMATION_TRIGGERS,
+  AutomationRunsStore,
+  type DeploymentRow,
+  DeploymentsStore,
+  type NewVersion,
+} from '../records/index.js';
+import { RunEnds } from '../running/index.js';
+import { TriggerSetups } from './trigger-kinds.js';
+
+/** An address, and the secret by which its sender signs, as they are shown once. */
+export interface NewSecret {
+  readonly trigger_id: string;
+  readonly url: string;
+  readonly secret: string | null;
+}
+
+/** Moves deployments from one state to another, with what starts them. */
+@Injectable()
+export class Deployer {
+  constructor(
+    private readonly deployments: DeploymentsStore,
+    private readonly runs: AutomationRunsStore,
+    private readonly setups: TriggerSetups,
+    private readonly ends: RunEnds,
+    private readonly topics: Topics,
+  ) {}
+
+  async deploy(
+    unit: UnitOfWork,
+    place: Pick<DeploymentRow, 'organization_id' | 'workspace_id' | 'file_path'>,
+    actor: Actor,
+    version: NewVersion,
+  ): Promise<{ deployment: DeploymentRow; secrets: NewSecret[] }> {
+    const deployment = await this.deployments.deploy(unit, place, actor, version);
+    return { deployment, secrets: await this.begin(unit, deployment, version.pinned.definition) };
+  }
+
+  async pause(unit: UnitOfWork, id: string, reason: string | null): Promise<DeploymentRow> {
+    const deployment = await this.deployments.change(unit, id, { state: 'paused', paused_reason: reason });
+    await this.end(unit, id);
+    return deployment;
+  }
+
+  async resume(unit: UnitOfWork, id: string): Promise<DeploymentRow> {
+    const changes = { state: 'live', paused_reason: null, failures_in_row: 0 } as const;
+    const deployment = await this.deployments.change(unit, id, changes);
+    const version = await this.deployments.version(id, deployment.version, unit);
+    if (version) await this.begin(unit, deployment, version.definition);
+    return deployment;
+  }
+
+  /** Makes an older version live; whoever asks is whom it acts for. */
+  async rollBack(
+    unit: UnitOfWork,
+    id: string,
+    actor: Actor,
+    version: { number: number; definition: AutomationDefinition },
+  ): Promise<DeploymentRow> {
+    const { number, definition } = version;
+    const changes = {
+      state: 'live',
+      paused_reason: null,
+      failures_in_row: 0,
+      version: number,
+      actor,
+    } as const;
+    const deployment = await this.deployments.change(unit, id, changes);
+    await this.begin(unit, deployment, definition);
+    return deployment;
+  }
+
+  async stop(unit: UnitOfWork, id: string, cancelsRuns: boolean): Promise<DeploymentRow> {
+    const deployment = await this.deployments.change(unit, id, { state: 'stopped', paused_reason: null });
+    await this.end(unit, id);
+    if (cancelsRuns) for (const run of await this.runs.openOf(unit, id)) await this.ends.cancel(unit, run.id);
+    return deployment;
+  }
+
+  private async begin(
+    unit: UnitOfWork,
+    deployment: DeploymentRow,
+    { triggers }: AutomationDefinition,
+  ): Promise<NewSecret[]> {
+    const secrets: NewSecret[] = [];
+    for (const { row, ...change } of await this.deployments.setTriggers(unit, deployment.id, triggers)) {
+      const secret = await this.setups.of(row.kind)?.begin(unit, deployment, row, change);
+      if (secret) secrets.push({ trigger_id: row.id, ...secret });
+    }
+    await this.topics.publishWithCommit(unit, AUTOMATION_TRIGGERS);
+    return secrets;
+  }
+
+  private async end(unit: UnitOfWork, id: string): Promise<void> {
+    for (const trigger of await this.deployments.triggers(id, unit))
+      await this.setups.of(trigger.kind)?.end(unit, trigger);
+  }
+}

@@ -1,0 +1,3 @@
+export { Closures } from './closures.js';
+export { Deployer } from './deployer.js';
+export { TriggerSetups } from './trigger-kinds.js';

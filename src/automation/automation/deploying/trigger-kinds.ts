@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+import type { UnitOfWork } from '../../../platform/database/index.js';
+import type { TriggerKind } from '../file/index.js';
+import type { DeploymentRow, TriggerRow } from '../records/index.js';
+
+/** What is shown of a trigger besides what its file says. */
+export interface TriggerFacts {
+  readonly url?: string | null;
+  readonly nextFires?: readonly Date[];
+}
+
+/** What makes one kind of trigger work. */
+export interface TriggerSetup {
+  readonly kind: TriggerKind;
+  /** Its deployment is live from now on, or live again. Secrets that are new are returned, to be shown once. */
+  begin(
+    unit: UnitOfWork,
+    deployment: DeploymentRow,
+    trigger: TriggerRow,
+    change: { isNew: boolean; isChanged: boolean },
+  ): Promise<{ url: string; secret: string | null } | undefined>;
+  /** Its deployment is paused or stopped. */
+  end(unit: UnitOfWork, trigger: TriggerRow): Promise<void>;
+  facts(trigger: TriggerRow): TriggerFacts;
+}
+
+/** Each kind of trigger registers here while modules start. */
+@Injectable()
+export class TriggerSetups {
+  private readonly setups = new Map<TriggerKind, TriggerSetup>();
+
+  add(setup: TriggerSetup): void {
+    if (this.setups.has(setup.kind)) throw new Error(`Two features have the trigger ${setup.kind}`);
+    this.setups.set(setup.kind, setup);
+  }
+
+  of(kind: TriggerKind): TriggerSetup | undefined {
+    return this.setups.get(kind);
+  }
+}

@@ -1,0 +1,160 @@
+import { describe, expect, it } from '@jest/globals';
+import { isAutomationPath } from './automation-definition.js';
+import { readAutomation } from './automation-file.js';
+import { matchesFilter } from './filter.js';
+import { fillIn } from './placeholders.js';
+
+const read = (text: string) => readAutomation('automations/report.md', text);
+const found = (text: string) =>
+  read(text).findings.map(({ line, severity, message, suggestion }) => [line, severity, message, suggestion]);
+
+describe('an automation file', () => {
+  it('is read with all that it says', () => {
+    const { definition, findings } = read(`---
+name: Triage
+on:
+  - schedule: { cron: "0 9 * * 1-5", timezone: Europe/Berlin, missed: all, catch_up: 2h, jitter: 5m }
+  - webhook: { verify: github, filter: { "body.action": [opened, reopened], headers.x-github-event: issues } }
+  - file: { glob: "inbox/**/*.pdf", settle: 5s }
+  - notification: { category: [connection] }
+tools: [read_file, write_file]
+actions: [chat_list]
+concurrency: { policy: parallel, max: 3, group: triage }
+limits: { cost_usd: 0.5, max_seconds: 60 }
+expect: { files: ["reports/*.md"], response_schema: { type: object } }
+pause_after: off
+input: { type: object, properties: { since: { type: string } } }
+---
+
+Look at {{ input.title }}.
+`);
+    expect(findings).toEqual([]);
+    expect(definition).toMatchObject({
+      name: 'Triage',
+      work: { kind: 'agent', prompt: 'Look at {{ input.title }}.' },
+      concurrency: { policy: 'parallel', max: 3, group: 'triage' },
+      limits: { costUsd: 0.5, maxSeconds: 60, maxSteps: null },
+      expect: { files: ['reports/*.md'], responseSchema: { type: 'object' } },
+      pauseAfter: null,
+      onApproval: 'fail',
+      notify: ['failed', 'paused'],
+      input: { type: 'object', properties: { since: { type: 'string' } } },
+    });
+    expect(definition?.triggers).toEqual([
+      {
+        ...{ kind: 'schedule', cron: '0 9 * * 1-5', at: null, timezone: 'Europe/Berlin', missed: 'all' },
+        ...{ catchUpSeconds: 7200, jitterSeconds: 300 },
+      },
+      {
+        ...{ kind: 'webhook', verify: 'github', hmac: null },
+        filter: { 'body.action': ['opened', 'reopened'], 'headers.x-github-event': 'issues' },
+      },
+      { kind: 'file', glob: 'inbox/**/*.pdf', events: ['created', 'modified'], settleSeconds: 5 },
+      { kind: 'notification', categories: ['connection'], filter: {} },
+    ]);
+  });
+
+  it('may be a script, in a fence or in a file', () => {
+    expect(read('---\nrun: python\n---\n```python\nprint("a")\n```\n').definition).toMatchObject({
+      name: 'report',
+      work: { kind: 'script', language: 'python', file: null, code: 'print("a")\n' },
+    });
+    expect(read('---\nrun: bash\nfile: scripts/x.sh\n---\n').definition?.work).toEqual({
+      ...{ kind: 'script', language: 'bash', file: 'scripts/x.sh', code: null },
+    });
+  });
+
+  it('uses tools that only read where it does not say', () => {
+    expect(read('---\nname: a\n---\nLook.').definition?.tools).not.toContain('write_file');
+  });
+
+  it.each([
+    ['---\nnmae: x\n---\nGo', 2, /"nmae" is not a known key/, 'Did you mean "name"?'],
+    [
+      '---\non:\n  - schedule: { cron: "0 9 * *", timezone: UTC }\n---\nGo',
+      3,
+      /five fields/,
+      'cron: "0 9 * * 1-5"',
+    ],
+    [
+      '---\non:\n  - schedule: { cron: "@daily", timezone: Europe/Berln }\n---\nGo',
+      ...([3, /timezone is none/, 'Did you mean "Europe/Berlin"?'] as const),
+    ],
+    ['---\non:\n  - shedule: { cron: "@daily" }\n---\nGo', 3, /"shedule"/, 'Did you mean "schedule"?'],
+    ['---\nrun: bash\nfile: ../x.sh\n---\n', 3, /within the workspace/, null],
+    ['---\nrun: bash\ntools: [bash]\n---\necho', 3, /of agents/, null],
+    [
+      '---\nname: a\n---\n\nSee {{ imput.x }}',
+      5,
+      /stands for nothing/,
+      expect.stringContaining('input.field'),
+    ],
+    ['---\nname: a\n---\n', 4, /no prompt/, expect.any(String)],
+    ['---\nname: [\n---\nGo', expect.any(Number), /not valid YAML/, expect.any(String)],
+    ['---\nlimits: { cost_usd: 0 }\n---\nGo', 2, /more than 0/, null],
+    ['---\napproval_deadline: 8d\n---\nGo', 2, /from 1m to 7d/, null],
+    ['---\non:\n  - webhook: { verify: hmac }\n---\nGo', 3, /header is missing/, 'header: x-signature'],
+    ['---\nnotify: [faild]\n---\nGo', 2, /knows failed/, 'Did you mean "failed"?'],
+    ['---\nname: a', 1, /not closed/, null],
+  ])('says what is wrong with %j', (text, line, message, suggestion) => {
+    const errors = found(text).filter(([, severity]) => severity === 'error');
+    expect(errors[0]).toEqual([line, 'error', expect.stringMatching(message), suggestion]);
+    expect(read(text).definition).toBeNull();
+  });
+
+  it.each([
+    ['---\non:\n  - schedule: { cron: "0 0 31 2 *", timezone: UTC }\n---\nGo', /never fires/],
+    ['---\non:\n  - schedule: { cron: "0 0 * * *" }\n---\nGo', /goes by UTC/],
+    ['---\non:\n  - schedule: { cron: "*/5 * * * *", timezone: UTC }\n---\nGo', /longer than from one slot/],
+    ['---\non:\n  - file: { glob: "a/*" }\nexpect: { files: ["a/*"] }\n---\nGo', /files that start it/],
+  ])('warns of %j', (text, message) => {
+    expect(read(text).findings).toEqual([expect.objectContaining({ severity: 'warning' })]);
+    expect(found(text)[0]?.[2]).toMatch(message);
+    expect(read(text).definition).not.toBeNull();
+  });
+
+  it('bears what is nested deeply, and aliases that would grow without end', () => {
+    expect(found(`---\ninput: ${'['.repeat(4000)}\n---\nGo`)[0]?.[1]).toBe('error');
+    const bomb = '---\na: &a [x]\ninput: { b: *a }\n---\nGo';
+    expect(found(bomb).map(([, , message]) => message)).toContainEqual(expect.stringContaining('alias'));
+  });
+
+  it('lies in automations/, or says so by its name', () => {
+    expect(['automations/a.md', 'automations/b/a.md', 'x/a.automation.md'].map(isAutomationPath)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(['a.md', 'xautomations/a.md', 'automations/a.txt'].map(isAutomationPath)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
+it('fills in single values as JSON, and nothing that could be more than a value', () => {
+  const values = {
+    input: { title: 'a "b"\n\u0007', deep: { n: 5 }, list: [1], long: 'x'.repeat(900) },
+    trigger: { kind: 'webhook' },
+    run: { id: '1', scheduled_for: null },
+  };
+  expect(
+    fillIn('{{ input.title }} {{input.deep.n}} {{ input.list }} {{ input.deep }} {{ trigger.kind }}', values),
+  ).toBe('"a \\"b\\"  " 5 null null "webhook"');
+  expect(fillIn('{{ input.long }}', values)).toHaveLength(502);
+  expect(fillIn('{{ input.__proto__.x }} {{ run.scheduled_for }} {{ other }}', values)).toBe(
+    'null null {{ other }}',
+  );
+});
+
+it('lets through what its filter asks for', () => {
+  const given = { headers: { 'x-event': 'issues' }, body: { action: 'opened', sender: { bot: false } } };
+  expect(matchesFilter({}, given)).toBe(true);
+  expect(matchesFilter({ 'headers.x-event': 'issues', 'body.action': ['opened', 'closed'] }, given)).toBe(
+    true,
+  );
+  expect(matchesFilter({ 'body.sender.bot': { not: true } }, given)).toBe(true);
+  expect(matchesFilter({ 'body.action': 'closed' }, given)).toBe(false);
+  expect(matchesFilter({ 'body.missing': null }, given)).toBe(true);
+});

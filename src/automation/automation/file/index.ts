@@ -1,0 +1,3 @@
+export * from './automation-definition.js';
+export { READ_ONLY, readAutomation } from './automation-file.js';
+export { fillIn } from './placeholders.js';

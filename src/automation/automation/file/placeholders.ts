@@ -1,0 +1,53 @@
+import type { Findings } from '#libs/front-matter/index.js';
+
+const PLACEHOLDER = /\{\{\s*([^{}]{0,200}?)\s*\}\}/g;
+const KNOWN = /^(?:input(?:\.[\w-]+)+|trigger\.kind|run\.(?:scheduled_for|id))$/;
+const MAX_CHARACTERS = 500;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
+
+/** What the placeholders of a prompt stand for. */
+export interface PlaceholderValues {
+  readonly input: unknown;
+  readonly trigger: { readonly kind: string };
+  readonly run: { readonly id: string; readonly scheduled_for: string | null };
+}
+
+/** Reports placeholders that stand for nothing. */
+export function checkPlaceholders(prompt: string, firstLine: number, findings: Findings): void {
+  prompt.split('\n').forEach((line, index) => {
+    for (const [, name = ''] of line.matchAll(PLACEHOLDER))
+      if (!KNOWN.test(name))
+        findings.error(
+          `{{ ${name} }} stands for nothing`,
+          firstLine + index,
+          'There are {{ input.field }}, {{ trigger.kind }}, {{ run.scheduled_for }} and {{ run.id }}',
+        );
+  });
+}
+
+/**
+ * The prompt with its placeholders filled in. Each gives one value as JSON: text in quotes, of at most 500 characters and without
+ * control characters; null for what is absent or no single value.
+ */
+export function fillIn(prompt: string, values: PlaceholderValues): string {
+  return prompt.replaceAll(PLACEHOLDER, (whole, name: string) =>
+    KNOWN.test(name) ? scalarOf(valueAt(values, name.split('.'))) : whole,
+  );
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined),
+    value,
+  );
+}
+
+function scalarOf(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'string') return 'null';
+  return JSON.stringify(value.replaceAll(CONTROL, ' ').slice(0, MAX_CHARACTERS).toWellFormed());
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;

@@ -1,0 +1,301 @@
+import { Injectable } from '@nestjs/common';
+import { type Insertable, sql } from 'kysely';
+import { type Actor, visibleTo, type WorkspacePermission } from '../../../platform/access/index.js';
+import { Subject } from '../../../platform/actions/index.js';
+import {
+  Database,
+  type Row,
+  type Schema,
+  storable,
+  type UnitOfWork,
+} from '../../../platform/database/index.js';
+import { NotFound, unseenAs } from '../../../platform/errors/index.js';
+import { type LeasedRows, Leases } from '../../../platform/leases/index.js';
+import { Topics } from '../../../platform/topics/index.js';
+import { WorkspacesStore } from '../../../workspaces/core/index.js';
+import { AUTOMATION_ENDS, AUTOMATION_RUNS_QUEUED, automationRunTopic } from './automation-states.js';
+
+type Queries = Pick<Database, 'tables'>;
+export type AutomationRunRow = Row<'automation_run'>;
+
+/** How a run ended. */
+export interface RunOutcome {
+  readonly status: 'completed' | 'error';
+  readonly stop_reason: string | null;
+  readonly error: string | null;
+  readonly output?: unknown;
+  readonly log?: string;
+  readonly exit_code?: number | null;
+  readonly cost_usd?: number | null;
+}
+
+/** The agent's run of an automation, once it has ended; null where it was deleted. */
+export interface EndedAgentRun {
+  readonly id: string;
+  readonly run: Pick<
+    Row<'run'>,
+    'status' | 'stop_reason' | 'error' | 'response' | 'response_json' | 'cost_usd' | 'started_at'
+  > | null;
+}
+
+interface Filter {
+  readonly workspaceId?: string;
+  readonly deploymentId?: string;
+  readonly status?: AutomationRunRow['status'];
+  readonly kind?: AutomationRunRow['trigger_kind'];
+  readonly from?: string;
+  readonly to?: string;
+  readonly before?: string;
+  readonly limit: number;
+}
+
+/** Runs of automations. */
+@Injectable()
+export class AutomationRunsStore {
+  private readonly rows: LeasedRows;
+
+  constructor(
+    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
+    private readonly leases: Leases,
+    private readonly topics: Topics,
+  ) {
+    this.rows = leases.rows('automation_run');
+  }
+
+  async add(
+    unit: UnitOfWork,
+    row: Omit<Insertable<Schema['automation_run']>, 'state' | 'status' | 'queued_at'>,
+  ): Promise<void> {
+    await unit
+      .tables()
+      .insertInto('automation_run')
+      .values({ ...row, state: 'queued', status: 'pending', queued_at: sql`now()` })
+      .execute();
+    await this.topics.publishWithCommit(unit, AUTOMATION_RUNS_QUEUED);
+  }
+
+  find(id: string, within: Queries = this.database): Promise<AutomationRunRow | undefined> {
+    return within.tables().selectFrom('automation_run').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  @Subject('automation_run', 'workspace', ({ organization_id, workspace_id }: AutomationRunRow) => ({
+    organization_id,
+    workspace_id,
+  }))
+  async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<AutomationRunRow> {
+    const row = await this.find(id);
+    if (!row) throw new NotFound('No such run of an automation');
+    await unseenAs(
+      'No such run of an automation',
+      this.workspaces.require(actor, permission, row.workspace_id),
+    );
+    return row;
+  }
+
+  /** Of workspaces that the caller sees, newest first. */
+  list(actor: Actor, filter: Filter): Promise<AutomationRunRow[]> {
+    const { workspaceId, deploymentId, status, kind, from, to, before, limit } = filter;
+    let query = this.database
+      .tables()
+      .selectFrom('automation_run as r')
+      .innerJoin(visibleTo<Row<'workspace'>>(actor).as('w'), 'w.id', 'r.workspace_id')
+      .selectAll('r');
+    if (workspaceId) query = query.where('r.workspace_id', '=', workspaceId);
+    if (deploymentId) query = query.where('r.deployment_id', '=', deploymentId);
+    if (status) query = query.where('r.status', '=', status);
+    if (kind) query = query.where('r.trigger_kind', '=', kind);
+    if (from) query = query.where('r.queued_at', '>=', from);
+    if (to) query = query.where('r.queued_at', '<', to);
+    if (before) query = query.where('r.id', '<', before);
+    return query.orderBy('r.id', 'desc').limit(limit).execute();
+  }
+
+  /** The run whose work an agent's run is. */
+  ofAgentRun(callId: string): Promise<AutomationRunRow | undefined> {
+    return this.database
+      .tables()
+      .selectFrom('automation_run')
+      .selectAll()
+      .where('call_id', '=', callId)
+      .executeTakeFirst();
+  }
+
+  /** The deployments that led to an agent's run, or to the run of which it is a task; the oldest first. */
+  async chainOf(callId: string): Promise<string[]> {
+    const { rows } = await sql<{ chain: string[] }>`
+      with recursive above as (
+        select id, parent_id, automation_run_id from run where id = ${callId}
+        union all
+        select r.id, r.parent_id, r.automation_run_id from run r join above a on r.id = a.parent_id
+      )
+      select o.chain from above join automation_run o on o.id = above.automation_run_id`.execute(
+      this.database.tables(),
+    );
+    return rows[0]?.chain ?? [];
+  }
+
+  /** Of two transactions that ask about the runs of a lane, one waits for the other to end. */
+  async lockLane(unit: UnitOfWork, workspaceId: string, lane: string): Promise<void> {
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`automation ${workspaceId} ${lane}`}, 0))`.execute(
+      unit.tables(),
+    );
+  }
+
+  /** Those of a lane that have not ended, oldest first. */
+  open(unit: UnitOfWork, workspaceId: string, lane: string): Promise<AutomationRunRow[]> {
+    return unit
+      .tables()
+      .selectFrom('automation_run')
+      .selectAll()
+      .where('workspace_id', '=', workspaceId)
+      .where('lane', '=', lane)
+      .where('state', '<>', 'done')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** Those of a deployment that have not ended. */
+  openOf(unit: UnitOfWork, deploymentId: string): Promise<AutomationRunRow[]> {
+    return unit
+      .tables()
+      .selectFrom('automation_run')
+      .selectAll()
+      .where('deployment_id', '=', deploymentId)
+      .where('state', '<>', 'done')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** How many a deployment has begun since, and what they cost. */
+  async since(unit: UnitOfWork, deploymentId: string, since: Date): Promise<{ runs: number; usd: number }> {
+    const { rows } = await sql<{ runs: number; usd: number }>`
+      select count(*)::int as runs, coalesce(sum(a.cost_usd), 0) + coalesce((
+        select sum(r.cost_usd) from automation_run o join run r on r.id = o.call_id
+        where o.deployment_id = ${deploymentId} and o.state = 'running'), 0) as usd
+      from automation_run a where a.deployment_id = ${deploymentId} and a.queued_at >= ${since}`.execute(
+      unit.tables(),
+    );
+    return rows[0] ?? { runs: 0, usd: 0 };
+  }
+
+  /** The oldest run that may start, taken by this process; undefined where none may. */
+  async takeQueued(unit: UnitOfWork): Promise<AutomationRunRow | undefined> {
+    const { rows } = await sql<Pick<AutomationRunRow, 'id' | 'workspace_id' | 'lane'>>`
+      select q.id, q.workspace_id, q.lane from automation_run q
+      where q.state = 'queued' and ${hasRoom}
+      order by q.id limit 1 for update of q skip locked`.execute(unit.tables());
+    const [next] = rows;
+    if (!next) return undefined;
+    await this.lockLane(unit, next.workspace_id, next.lane);
+    const { rows: taken } = await sql<AutomationRunRow>`
+      update automation_run q set state = 'starting', ${this.rows.claimed}
+      where q.id = ${next.id} and q.state = 'queued' and ${hasRoom} returning *`.execute(unit.tables());
+    return taken[0];
+  }
+
+  /** The agent of a run is at work, or its script begins here. */
+  async begin(
+    unit: UnitOfWork,
+    id: string,
+    work: { chat_id: string; call_id: string } | 'script',
+  ): Promise<boolean> {
+    const ids =
+      work === 'script'
+        ? sql``
+        : sql`, chat_id = ${work.chat_id}, call_id = ${work.call_id}, ${this.rows.released}`;
+    const { rows } = await sql`
+      update automation_run set state = 'running', started_at = now()${ids}
+      where id = ${id} and state = 'starting' and cancelled_at is null returning id`.execute(unit.tables());
+    if (rows.length > 0) await this.topics.publishWithCommit(unit, automationRunTopic(id));
+    return rows.length > 0;
+  }
+
+  /** Ends a run, once; undefined where it has ended already. */
+  async finish(unit: UnitOfWork, id: string, outcome: RunOutcome): Promise<AutomationRunRow | undefined> {
+    const { status, stop_reason, error, output, log, exit_code, cost_usd } = outcome;
+    const { rows } = await sql<AutomationRunRow>`
+      update automation_run set state = 'done', status = ${status}, stop_reason = ${stop_reason}, error = ${error},
+        output = ${output === undefined ? null : storable(output)}::jsonb, log = ${log ?? null}, exit_code = ${exit_code ?? null},
+        cost_usd = ${cost_usd ?? null}, finished_at = now(), ${this.rows.released}
+      where id = ${id} and state <> 'done' returning *`.execute(unit.tables());
+    if (rows.length > 0) {
+      await this.topics.publishWithCommit(unit, automationRunTopic(id));
+      await this.topics.publishWithCommit(unit, AUTOMATION_RUNS_QUEUED);
+    }
+    return rows[0];
+  }
+
+  /** Somebody wants it to end. */
+  async cancel(unit: UnitOfWork, id: string): Promise<void> {
+    await sql`update automation_run set cancelled_at = coalesce(cancelled_at, now()) where id = ${id} and state <> 'done'`.execute(
+      unit.tables(),
+    );
+    await this.topics.publishWithCommit(unit, automationRunTopic(id));
+    await this.topics.publishWithCommit(unit, AUTOMATION_ENDS);
+  }
+
+  /** Agents at work that are to end. */
+  async cancelledAgents(limit: number): Promise<{ chat_id: string; call_id: string }[]> {
+    const { rows } = await sql<{ chat_id: string; call_id: string }>`
+      select a.chat_id, a.call_id from automation_run a join run r on r.id = a.call_id
+      where a.state = 'running' and a.kind = 'agent' and a.cancelled_at is not null and r.status = 'pending'
+      order by a.id limit ${limit}`.execute(this.database.tables());
+    return rows;
+  }
+
+  async isCancelled(id: string): Promise<boolean> {
+    const row = await this.find(id);
+    return !row || row.cancelled_at !== null || row.state === 'done';
+  }
+
+  /** Runs of agents that have ended and are not written down as ended here. */
+  async ended(limit: number): Promise<EndedAgentRun[]> {
+    const { rows } = await sql<EndedAgentRun>`
+      select a.id, case when r.id is null then null else jsonb_build_object('status', r.status, 'stop_reason', r.stop_reason,
+        'error', r.error, 'response', r.response, 'response_json', r.response_json, 'cost_usd', r.cost_usd,
+        'started_at', r.started_at) end as run
+      from automation_run a left join run r on r.id = a.call_id
+      where a.state = 'running' and a.kind = 'agent' and (r.id is null or r.status <> 'pending')
+      order by a.id limit ${limit}`.execute(this.database.tables());
+    return rows;
+  }
+
+  /** What dead processes were about to start waits again; scripts that they ran are returned, each once. */
+  async recover(unit: UnitOfWork): Promise<AutomationRunRow[]> {
+    await sql`
+      update automation_run set state = 'queued', ${this.rows.released} where state = 'starting' and ${this.rows.isOrphaned}`.execute(
+      unit.tables(),
+    );
+    const { rows } = await sql<AutomationRunRow>`
+      select * from automation_run where state = 'running' and kind = 'script' and ${this.rows.isOrphaned} for update skip locked`.execute(
+      unit.tables(),
+    );
+    return rows;
+  }
+
+  /** What this process took and cannot start waits again. */
+  async putBack(unit: UnitOfWork, id: string): Promise<void> {
+    await sql`
+      update automation_run set state = 'queued', ${this.rows.released} where id = ${id} and state = 'starting'`.execute(
+      unit.tables(),
+    );
+  }
+
+  get signal(): AbortSignal {
+    return this.leases.signal;
+  }
+
+  /** Removes what ended long ago; how many. */
+  async removeOld(days: number, limit: number): Promise<number> {
+    const { rows } = await sql`
+      delete from automation_run where id in (
+        select id from automation_run where state = 'done' and finished_at < now() - make_interval(days => ${days})
+        order by finished_at limit ${limit}) returning id`.execute(this.database.tables());
+    return rows.length;
+  }
+}
+
+/** Whether a further run of the lane of `q` may begin. */
+const hasRoom = sql`(select count(*) from automation_run o
+  where o.workspace_id = q.workspace_id and o.lane = q.lane and o.state in ('starting', 'running')) < q.lane_max`;

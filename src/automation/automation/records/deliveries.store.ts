@@ -1,0 +1,150 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Actor } from '../../../platform/access/index.js';
+import { visibleTo } from '../../../platform/access/index.js';
+import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Seal, Vault } from '../../../platform/vault/index.js';
+
+type Queries = Pick<Database, 'tables'>;
+export type DeliveryRow = Row<'automation_delivery'>;
+
+/** Something that came in for an automation. */
+export interface NewDelivery
+  extends Pick<
+    DeliveryRow,
+    | 'workspace_id'
+    | 'deployment_id'
+    | 'trigger_id'
+    | 'version'
+    | 'kind'
+    | 'key'
+    | 'headers'
+    | 'chain'
+    | 'untrusted'
+  > {
+  readonly id?: string;
+  readonly scheduled_for: Date | null;
+  /** JSON; undefined where nothing came with it. */
+  readonly payload: string | undefined;
+}
+
+/** What came in, whether it led to a run or not. */
+@Injectable()
+export class DeliveriesStore {
+  private readonly seal: Seal;
+
+  constructor(
+    private readonly database: Database,
+    vault: Vault,
+  ) {
+    this.seal = vault.seal('automation.payload');
+  }
+
+  async add(
+    unit: UnitOfWork,
+    delivery: NewDelivery,
+    end: Pick<DeliveryRow, 'state' | 'reason'> & { run_id?: string | null; held_until?: Date | null },
+  ): Promise<string> {
+    const { payload, id = newId(), headers, ...row } = delivery;
+    await unit
+      .tables()
+      .insertInto('automation_delivery')
+      .values({
+        ...row,
+        ...end,
+        id,
+        headers: JSON.stringify(headers),
+        chain: [...row.chain],
+        sealed_payload: payload === undefined ? null : this.seal.close(payload, id),
+        payload_bytes: payload === undefined ? 0 : Buffer.byteLength(payload),
+        received_at: sql`now()`,
+      })
+      .execute();
+    return id;
+  }
+
+  /** Writes down that a key was seen; the delivery that had it before, where one did. */
+  async see(
+    unit: UnitOfWork,
+    triggerId: string,
+    key: string,
+    deliveryId: string,
+  ): Promise<string | undefined> {
+    const { rows } = await sql<{ delivery_id: string }>`
+      insert into automation_seen (trigger_id, key, delivery_id, seen_at) values (${triggerId}, ${key}, ${deliveryId}, now())
+      on conflict (trigger_id, key) do update set seen_at = automation_seen.seen_at
+      returning delivery_id`.execute(unit.tables());
+    const [seen] = rows;
+    return seen?.delivery_id === deliveryId ? undefined : seen?.delivery_id;
+  }
+
+  /** A later delivery with a key counts from now on. */
+  async seeInstead(unit: UnitOfWork, triggerId: string, key: string, deliveryId: string): Promise<void> {
+    await sql`update automation_seen set delivery_id = ${deliveryId}, seen_at = now()
+      where trigger_id = ${triggerId} and key = ${key}`.execute(unit.tables());
+  }
+
+  find(id: string, within: Queries = this.database): Promise<DeliveryRow | undefined> {
+    return within
+      .tables()
+      .selectFrom('automation_delivery')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** What came with it; undefined where nothing did, or it is not kept any more. */
+  payloadOf({ id, sealed_payload }: Pick<DeliveryRow, 'id' | 'sealed_payload'>): string | undefined {
+    return sealed_payload ? this.seal.open(sealed_payload, id)?.toString() : undefined;
+  }
+
+  list(
+    actor: Actor,
+    filter: {
+      workspaceId?: string;
+      deploymentId?: string;
+      state?: DeliveryRow['state'];
+      before?: string;
+      limit: number;
+    },
+  ): Promise<Omit<DeliveryRow, 'sealed_payload'>[]> {
+    const { workspaceId, deploymentId, state, before, limit } = filter;
+    let query = this.database
+      .tables()
+      .selectFrom('automation_delivery as d')
+      .innerJoin(visibleTo<Row<'workspace'>>(actor).as('w'), 'w.id', 'd.workspace_id')
+      .selectAll('d');
+    if (workspaceId) query = query.where('d.workspace_id', '=', workspaceId);
+    if (deploymentId) query = query.where('d.deployment_id', '=', deploymentId);
+    if (state) query = query.where('d.state', '=', state);
+    if (before) query = query.where('d.id', '<', before);
+    return query.orderBy('d.id', 'desc').limit(limit).execute();
+  }
+
+  async update(
+    unit: UnitOfWork,
+    id: string,
+    end: Pick<DeliveryRow, 'state' | 'reason'> & { run_id?: string | null },
+  ): Promise<void> {
+    await unit
+      .tables()
+      .updateTable('automation_delivery')
+      .set({ ...end, held_until: null })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  /** Removes what is old: keys, payloads, then the rows. */
+  async removeOld(days: { seen: number; payload: number; filtered: number; row: number }): Promise<void> {
+    const tables = this.database.tables();
+    const before = (count: number) => sql`now() - make_interval(days => ${count})`;
+    await sql`delete from automation_seen s using automation_trigger t
+      where s.trigger_id = t.id and t.kind <> 'schedule' and s.seen_at < ${before(days.seen)}`.execute(
+      tables,
+    );
+    await sql`update automation_delivery set sealed_payload = null
+      where received_at < ${before(days.payload)} and sealed_payload is not null`.execute(tables);
+    await sql`delete from automation_delivery where received_at < ${before(days.row)}
+      or (state = 'filtered' and received_at < ${before(days.filtered)})`.execute(tables);
+  }
+}

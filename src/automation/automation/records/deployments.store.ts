@@ -1,0 +1,287 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type Actor, visibleTo, type WorkspacePermission } from '../../../platform/access/index.js';
+import { Subject } from '../../../platform/actions/index.js';
+import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { NotFound, unseenAs } from '../../../platform/errors/index.js';
+import { WorkspacesStore } from '../../../workspaces/core/index.js';
+import type { TriggerDefinition } from '../file/index.js';
+import type { DeploymentState, Pinned, PinnedFile } from './automation-states.js';
+
+type Queries = Pick<Database, 'tables'>;
+
+export type DeploymentRow = Row<'automation_deployment'>;
+export type VersionRow = Row<'automation_version'>;
+export type TriggerRow = Row<'automation_trigger'>;
+
+/** A version as it is about to be kept. */
+export interface NewVersion {
+  readonly digest: string;
+  readonly files: readonly (PinnedFile & { readonly content: Buffer })[];
+  readonly pinned: Pick<Pinned, 'definition' | 'agent'>;
+}
+
+/** Deployments and their versions. */
+@Injectable()
+export class DeploymentsStore {
+  constructor(
+    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
+  ) {}
+
+  find(id: string, within: Queries = this.database): Promise<DeploymentRow | undefined> {
+    return within
+      .tables()
+      .selectFrom('automation_deployment')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+  }
+
+  findAt(
+    workspaceId: string,
+    filePath: string,
+    within: Queries = this.database,
+  ): Promise<DeploymentRow | undefined> {
+    return within
+      .tables()
+      .selectFrom('automation_deployment')
+      .selectAll()
+      .where('workspace_id', '=', workspaceId)
+      .where('file_path', '=', filePath)
+      .executeTakeFirst();
+  }
+
+  /** 404 where the caller does not see it, 403 where their role is too low. */
+  @Subject('deployment', 'workspace', ({ organization_id, workspace_id }: DeploymentRow) => ({
+    organization_id,
+    workspace_id,
+  }))
+  async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<DeploymentRow> {
+    const row = await this.find(id);
+    if (!row) throw new NotFound('No such deployment');
+    await unseenAs('No such deployment', this.workspaces.require(actor, permission, row.workspace_id));
+    return row;
+  }
+
+  /** No other transaction changes it until this one ends. */
+  async lock(unit: UnitOfWork, id: string): Promise<DeploymentRow> {
+    const row = await unit
+      .tables()
+      .selectFrom('automation_deployment')
+      .selectAll()
+      .where('id', '=', id)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (!row) throw new NotFound('No such deployment');
+    return row;
+  }
+
+  /** Of workspaces that the caller sees, oldest first. */
+  list(
+    actor: Actor,
+    filter: { workspaceId?: string; state?: DeploymentState; after?: string; limit: number },
+  ): Promise<DeploymentRow[]> {
+    const { workspaceId, state, after, limit } = filter;
+    let query = this.database
+      .tables()
+      .selectFrom('automation_deployment as d')
+      .innerJoin(visibleTo<Row<'workspace'>>(actor).as('w'), 'w.id', 'd.workspace_id')
+      .selectAll('d');
+    if (workspaceId) query = query.where('d.workspace_id', '=', workspaceId);
+    if (state) query = query.where('d.state', '=', state);
+    if (after) query = query.where('d.id', '>', after);
+    return query.orderBy('d.id').limit(limit).execute();
+  }
+
+  /** Makes the deployment of a file, or a further version of it, live; whoever deploys is whom it acts for. */
+  async deploy(
+    unit: UnitOfWork,
+    place: { organization_id: string; workspace_id: string; file_path: string },
+    actor: Actor,
+    version: NewVersion,
+  ): Promise<DeploymentRow> {
+    const stored = JSON.stringify({ ...actor, surface: undefined });
+    const { rows } = await sql<DeploymentRow>`
+      insert into automation_deployment as d (id, organization_id, workspace_id, file_path, state, version, last_version, actor,
+        created_by, created_at, updated_at)
+      values (${newId()}, ${place.organization_id}, ${place.workspace_id}, ${place.file_path}, 'live', 1, 1, ${stored}::jsonb,
+        ${actor.id}, now(), now())
+      on conflict (workspace_id, file_path) do update
+      set state = 'live', paused_reason = null, version = d.last_version + 1, last_version = d.last_version + 1,
+        actor = excluded.actor, failures_in_row = 0, alerted_at = null, updated_at = now()
+      returning *`.execute(unit.tables());
+    const [row] = rows as [DeploymentRow];
+    const { files, digest, pinned } = version;
+    await unit
+      .tables()
+      .insertInto('automation_version')
+      .values({
+        deployment_id: row.id,
+        number: row.version,
+        digest,
+        files: JSON.stringify(files.map(({ content: _, ...file }) => file)),
+        definition: JSON.stringify(pinned.definition),
+        agent: pinned.agent && JSON.stringify(pinned.agent),
+        deployed_by: actor.id,
+        created_at: new Date(),
+      })
+      .execute();
+    for (const { sha256, content } of files)
+      await sql`insert into automation_blob (deployment_id, sha256, content) values (${row.id}, ${sha256}, ${content})
+        on conflict do nothing`.execute(unit.tables());
+    return row;
+  }
+
+  async change(
+    unit: UnitOfWork,
+    id: string,
+    changes: Partial<
+      Pick<DeploymentRow, 'state' | 'paused_reason' | 'version' | 'failures_in_row' | 'chat_id'>
+    > & { actor?: Actor },
+  ): Promise<DeploymentRow> {
+    const { actor, ...others } = changes;
+    return unit
+      .tables()
+      .updateTable('automation_deployment')
+      .set({
+        ...others,
+        ...(actor && { actor: sql<Actor>`${JSON.stringify({ ...actor, surface: undefined })}::jsonb` }),
+        updated_at: new Date().toISOString(),
+      })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  }
+
+  /** Counts how a run ended; answers how many have failed in a row. */
+  async count(unit: UnitOfWork, id: string, isSuccess: boolean): Promise<DeploymentRow | undefined> {
+    const { rows } = await sql<DeploymentRow>`
+      update automation_deployment set
+        failures_in_row = case when ${isSuccess} then 0 else failures_in_row + 1 end,
+        last_success_at = case when ${isSuccess} then now() else last_success_at end,
+        alerted_at = case when ${isSuccess} then null else alerted_at end
+      where id = ${id} returning *`.execute(unit.tables());
+    return rows[0];
+  }
+
+  version(id: string, number: number, within: Queries = this.database): Promise<VersionRow | undefined> {
+    return within
+      .tables()
+      .selectFrom('automation_version')
+      .selectAll()
+      .where('deployment_id', '=', id)
+      .where('number', '=', number)
+      .executeTakeFirst();
+  }
+
+  /** Newest first. */
+  versions(id: string, { before, limit }: { before?: number; limit: number }): Promise<VersionRow[]> {
+    let query = this.database
+      .tables()
+      .selectFrom('automation_version')
+      .selectAll()
+      .where('deployment_id', '=', id);
+    if (before) query = query.where('number', '<', before);
+    return query.orderBy('number', 'desc').limit(limit).execute();
+  }
+
+  async content(id: string, sha256: string): Promise<Buffer | undefined> {
+    const row = await this.database
+      .tables()
+      .selectFrom('automation_blob')
+      .select('content')
+      .where('deployment_id', '=', id)
+      .where('sha256', '=', sha256)
+      .executeTakeFirst();
+    return row?.content;
+  }
+
+  triggers(id: string, within: Queries = this.database): Promise<TriggerRow[]> {
+    return within
+      .tables()
+      .selectFrom('automation_trigger')
+      .selectAll()
+      .where('deployment_id', '=', id)
+      .where('position', 'is not', null)
+      .orderBy('position')
+      .execute();
+  }
+
+  /**
+   * Gives a deployment these triggers. The first of a kind stays the first of it, with its address, its cursor and what came in;
+   * those that the file has no more do nothing until it has them again.
+   */
+  async setTriggers(
+    unit: UnitOfWork,
+    id: string,
+    definitions: readonly TriggerDefinition[],
+  ): Promise<{ row: TriggerRow; isNew: boolean; isChanged: boolean }[]> {
+    const known = await unit
+      .tables()
+      .selectFrom('automation_trigger')
+      .selectAll()
+      .where('deployment_id', '=', id)
+      .orderBy(sql`position is null`)
+      .orderBy('position')
+      .orderBy('created_at')
+      .execute();
+    await unit
+      .tables()
+      .updateTable('automation_trigger')
+      .set({ position: null, next_at: null, fire_at: null })
+      .where('deployment_id', '=', id)
+      .execute();
+    const left = [...known];
+    const set: { row: TriggerRow; isNew: boolean; isChanged: boolean }[] = [];
+    for (const [position, config] of definitions.entries()) {
+      const at = left.findIndex(({ kind }) => kind === config.kind);
+      const [before] = at < 0 ? [] : left.splice(at, 1);
+      const row = before
+        ? await unit
+            .tables()
+            .updateTable('automation_trigger')
+            .set({ position, config: sql`${JSON.stringify(config)}::jsonb` })
+            .where('id', '=', before.id)
+            .returningAll()
+            .executeTakeFirstOrThrow()
+        : await unit
+            .tables()
+            .insertInto('automation_trigger')
+            .values({
+              position,
+              config: JSON.stringify(config),
+              id: newId(),
+              deployment_id: id,
+              kind: config.kind,
+              created_at: new Date(),
+            })
+            .returningAll()
+            .executeTakeFirstOrThrow();
+      const isChanged = JSON.stringify(before?.config) !== JSON.stringify(row.config);
+      set.push({ row, isNew: !before, isChanged });
+    }
+    return set;
+  }
+
+  async changeTrigger(unit: UnitOfWork, id: string, changes: TriggerChanges): Promise<void> {
+    const { next_at, next_slot, ...others } = changes;
+    await unit
+      .tables()
+      .updateTable('automation_trigger')
+      .set({
+        ...others,
+        ...(next_at !== undefined && { next_at: next_at?.toISOString() ?? null }),
+        ...(next_slot !== undefined && { next_slot: next_slot?.toISOString() ?? null }),
+      })
+      .where('id', '=', id)
+      .execute();
+  }
+}
+
+export interface TriggerChanges {
+  readonly next_at?: Date | null;
+  readonly next_slot?: Date | null;
+  readonly token_hash?: string;
+  readonly sealed_token?: Buffer;
+}

@@ -1,0 +1,10 @@
+export { type AutomationRunRow, AutomationRunsStore, type RunOutcome } from './automation-runs.store.js';
+export * from './automation-states.js';
+export { DeliveriesStore, type DeliveryRow, type NewDelivery } from './deliveries.store.js';
+export {
+  type DeploymentRow,
+  DeploymentsStore,
+  type NewVersion,
+  type TriggerRow,
+  type VersionRow,
+} from './deployments.store.js';

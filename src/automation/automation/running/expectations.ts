@@ -1,0 +1,32 @@
+import { Injectable } from '@nestjs/common';
+import { Glob } from '#libs/workspace-fs/index.js';
+import { AutomationRunsStore } from '../records/index.js';
+import { RunMeansReader } from './run-means.js';
+import { WrittenFiles } from './written-files.store.js';
+
+/** Whether a run left the files that it was to leave. */
+@Injectable()
+export class Expectations {
+  constructor(
+    private readonly runs: AutomationRunsStore,
+    private readonly means: RunMeansReader,
+    private readonly written: WrittenFiles,
+  ) {}
+
+  /** What the agent of a run did not write, in a sentence; null where nothing is missing. */
+  async unmetBy(id: string): Promise<string | null> {
+    const run = await this.runs.find(id);
+    const means = run && (await this.means.of(run));
+    const globs = means?.pinned.definition.expect.files ?? [];
+    return run && globs.length > 0 ? this.unmet(globs, await this.written.of(run)) : null;
+  }
+
+  /** What is missing among the files that were written. */
+  unmet(globs: readonly string[], paths: readonly string[]): string | null {
+    const missing = globs.filter(glob => {
+      const pattern = new Glob(glob);
+      return !paths.some(path => pattern.matches(path));
+    });
+    return missing.length === 0 ? null : `It wrote no file that is ${missing.join(' or ')}`;
+  }
+}

@@ -1,0 +1,134 @@
+import { Injectable } from '@nestjs/common';
+import { daysAfter, instantOf, localTimeOf } from '#libs/zoned-time/index.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { newId, type UnitOfWork } from '../../../platform/database/index.js';
+import type { AutomationDefinition } from '../file/index.js';
+import {
+  AutomationRunsStore,
+  DeliveriesStore,
+  type DeliveryRow,
+  type DeploymentRow,
+  type NewDelivery,
+  type Pinned,
+} from '../records/index.js';
+import { RunEnds } from './run-ends.js';
+
+const MAX_QUEUED = 100;
+/** Deployments that may have led to one another before it ends. */
+const MAX_DEPTH = 4;
+
+/** Something for an automation, which is about to lead to a run. */
+export interface Incoming {
+  /** null: a draft. */
+  readonly deployment: DeploymentRow | null;
+  readonly place: Pick<DeploymentRow, 'organization_id' | 'workspace_id' | 'file_path'>;
+  readonly definition: AutomationDefinition;
+  readonly draft: Pinned | null;
+  /** On whose authority it runs. */
+  readonly actor: Actor;
+  readonly delivery: Omit<NewDelivery, 'workspace_id' | 'deployment_id' | 'version'>;
+  /** The version that it runs, where that is not the one that is live. */
+  readonly version?: number;
+  readonly replayOf?: string;
+  readonly attempt?: number;
+}
+
+/** What became of it. */
+export interface Accepted {
+  readonly deliveryId: string;
+  readonly runId: string | null;
+  readonly state: DeliveryRow['state'];
+  readonly reason: string | null;
+}
+
+/** Turns what comes in into a delivery and, where nothing is against it, a run: both in one transaction. */
+@Injectable()
+export class Intake {
+  constructor(
+    private readonly deliveries: DeliveriesStore,
+    private readonly runs: AutomationRunsStore,
+    private readonly ends: RunEnds,
+  ) {}
+
+  /** `unit` has locked the deployment, where there is one. */
+  async accept(unit: UnitOfWork, incoming: Incoming): Promise<Accepted> {
+    const { deployment, place, definition, draft, actor, delivery } = incoming;
+    const version = incoming.version ?? deployment?.version ?? null;
+    const row: NewDelivery = {
+      ...delivery,
+      id: delivery.id ?? newId(),
+      workspace_id: place.workspace_id,
+      deployment_id: deployment?.id ?? null,
+      version,
+    };
+    const lane = definition.concurrency.group ?? deployment?.id ?? newId();
+    await this.runs.lockLane(unit, place.workspace_id, lane);
+    const against = await this.against(unit, incoming, lane);
+    if (against) {
+      const deliveryId = await this.deliveries.add(unit, row, against);
+      return { deliveryId, runId: null, state: against.state, reason: against.reason };
+    }
+    const runId = newId();
+    const deliveryId = await this.deliveries.add(unit, row, {
+      state: 'accepted',
+      reason: null,
+      run_id: runId,
+    });
+    await this.runs.add(unit, {
+      ...{ id: runId, ...place, deployment_id: deployment?.id ?? null, version, delivery_id: deliveryId },
+      draft: draft && JSON.stringify(draft),
+      actor: JSON.stringify({ ...actor, surface: undefined }),
+      ...{
+        trigger_kind: delivery.kind,
+        kind: definition.work.kind,
+        lane,
+        lane_max: definition.concurrency.max,
+      },
+      chain: [...delivery.chain, ...(deployment ? [deployment.id] : [])],
+      ...{ replay_of: incoming.replayOf ?? null, attempt: incoming.attempt ?? 1 },
+    });
+    return { deliveryId, runId, state: 'accepted', reason: null };
+  }
+
+  /** Why it leads to no run. */
+  private async against(
+    unit: UnitOfWork,
+    { deployment, place, definition, delivery }: Incoming,
+    lane: string,
+  ): Promise<(Pick<DeliveryRow, 'state' | 'reason'> & { held_until?: Date }) | undefined> {
+    const skipped = (reason: string) => ({ state: 'skipped' as const, reason });
+    if (deployment && delivery.chain.includes(deployment.id)) return skipped('own_change');
+    if (delivery.chain.length >= MAX_DEPTH) return skipped('depth');
+    const isByHand = delivery.kind === 'manual';
+    if (deployment && !isByHand) {
+      const cap = await this.reachedCap(unit, deployment, definition);
+      if (cap && delivery.kind === 'schedule') return skipped(cap.reason);
+      if (cap) return { state: 'held', reason: cap.reason, held_until: cap.until };
+    }
+    const { policy: chosen } = definition.concurrency;
+    const policy = chosen ?? (delivery.kind === 'schedule' ? 'skip' : 'queue');
+    const open = await this.runs.open(unit, place.workspace_id, lane);
+    if (policy === 'skip' && open.length > 0) return skipped('still_running');
+    if (policy === 'replace') for (const { id } of open) await this.ends.cancel(unit, id, 'replaced');
+    else if (open.filter(({ state }) => state === 'queued').length >= MAX_QUEUED)
+      return skipped('queue_full');
+    return undefined;
+  }
+
+  private async reachedCap(
+    unit: UnitOfWork,
+    { id }: DeploymentRow,
+    { limits, triggers }: AutomationDefinition,
+  ): Promise<{ reason: string; until: Date } | undefined> {
+    const { runsPerDay, dailyUsd } = limits;
+    if (runsPerDay === null && dailyUsd === null) return undefined;
+    const schedule = triggers.find(({ kind }) => kind === 'schedule');
+    const zone = schedule?.kind === 'schedule' ? schedule.timezone : 'UTC';
+    const { date } = localTimeOf(new Date(), zone);
+    const spent = await this.runs.since(unit, id, instantOf({ date, time: '00:00' }, zone));
+    const until = instantOf({ date: daysAfter(date, 1), time: '00:00' }, zone);
+    if (runsPerDay !== null && spent.runs >= runsPerDay) return { reason: 'runs_per_day', until };
+    if (dailyUsd !== null && spent.usd >= dailyUsd) return { reason: 'daily_usd', until };
+    return undefined;
+  }
+}

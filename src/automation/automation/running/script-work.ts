@@ -1,0 +1,171 @@
+import { Injectable } from '@nestjs/common';
+import { RecordedScripts } from '../../../agents/tools/index.js';
+import { ActionAllowlist, ActionCaller } from '../../../platform/actions/index.js';
+import { Database } from '../../../platform/database/index.js';
+import { problemOf } from '../../../platform/errors/index.js';
+import { Log } from '../../../platform/log/index.js';
+import { Topics } from '../../../platform/topics/index.js';
+import { SandboxesService, type ScriptResult } from '../../../workspaces/sandboxes/index.js';
+import type { Language } from '../file/index.js';
+import {
+  type AutomationRunRow,
+  AutomationRunsStore,
+  automationRunTopic,
+  type RunOutcome,
+} from '../records/index.js';
+import { Expectations } from './expectations.js';
+import { AuthorityLost, AutomationAuthority } from './run-authority.js';
+import { RunEnds } from './run-ends.js';
+import { type RunMeans, RunMeansReader } from './run-means.js';
+import { ScriptOutput } from './script-output.js';
+
+const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
+
+const PROGRAMS: Record<Language, string> = { bash: 'bash', python: 'python3', node: 'node' };
+const NAMES: Record<Language, string> = { bash: 'script.sh', python: 'script.py', node: 'script.mjs' };
+
+/** The runs of automations that are a script: each is one command in the sandbox of its workspace, begun at most once. */
+@Injectable()
+export class ScriptWork {
+  constructor(
+    private readonly database: Database,
+    private readonly runs: AutomationRunsStore,
+    private readonly authority: AutomationAuthority,
+    private readonly sandboxes: SandboxesService,
+    private readonly scripts: RecordedScripts,
+    private readonly means: RunMeansReader,
+    private readonly expectations: Expectations,
+    private readonly ends: RunEnds,
+    private readonly topics: Topics,
+    private readonly log: Log,
+  ) {}
+
+  /** Runs one that this process has taken, to its end. `stopping` is aborted when the process is to end. */
+  async run(run: AutomationRunRow, stopping: AbortSignal): Promise<void> {
+    const begun = await this.database.transaction(unit => this.runs.begin(unit, run.id, 'script'));
+    if (!begun) return this.ends.endNow(run.id, { status: 'completed', stop_reason: 'stopped', error: null });
+    const cancelled = this.watch(run.id);
+    try {
+      await this.ends.endNow(run.id, await this.outcomeOf(run, stopping, cancelled.signal));
+    } finally {
+      cancelled.close();
+    }
+  }
+
+  private async outcomeOf(
+    run: AutomationRunRow,
+    stopping: AbortSignal,
+    cancelled: AbortSignal,
+  ): Promise<RunOutcome> {
+    const output = new ScriptOutput();
+    const failed = (stop_reason: string, error: string): RunOutcome => ({
+      ...{ status: 'error', stop_reason, error, log: output.log },
+    });
+    try {
+      const means = await this.means.of(run);
+      if (!means) return failed('script_failed', 'Its version is not kept any more');
+      const signal = AbortSignal.any([stopping, cancelled, this.runs.signal]);
+      const { result, paths, refusal } = await this.perform(run, means, output, signal);
+      if (cancelled.aborted)
+        return { status: 'completed', stop_reason: 'stopped', error: null, log: output.log };
+      if (signal.aborted) return failed('worker_lost', 'The process that ran it was stopped');
+      const end = { log: output.log, exit_code: result.exit_code, output: output.result };
+      const fault = refusal ?? faultOf(result, means);
+      if (fault) return { ...end, status: 'error', stop_reason: reasonOf(result), error: fault };
+      const unmet = this.expectations.unmet(means.pinned.definition.expect.files, paths);
+      if (unmet !== null) return { ...end, status: 'error', stop_reason: 'expectation_failed', error: unmet };
+      if (output.fault) return { ...end, status: 'error', stop_reason: 'script_failed', error: output.fault };
+      return { ...end, status: 'completed', stop_reason: null, error: null };
+    } catch (error) {
+      if (error instanceof AuthorityLost) return failed('authority_lost', error.message);
+      const problem = problemOf(error);
+      if (problem && problem.status < 500) return failed('script_failed', problem.detail);
+      this.log.error(
+        { err: error, automation_run_id: run.id },
+        'the script of an automation could not be run',
+      );
+      return failed('worker_lost', problem?.detail ?? 'It could not be run because of a fault on our side');
+    }
+  }
+
+  private async perform(
+    run: AutomationRunRow,
+    { pinned, payload = 'null' }: RunMeans,
+    output: ScriptOutput,
+    signal: AbortSignal,
+  ) {
+    const { work, actions, limits } = pinned.definition;
+    const language = work.kind === 'script' ? work.language : 'bash';
+    const workspace = await this.authority.require(run.actor, run.workspace_id, 'script');
+    const caller = { kind: 'automation', id: run.id } as const;
+    const acting =
+      actions.length === 0
+        ? undefined
+        : ActionCaller.program(caller, 'sandbox', {
+            ...{ actor: run.actor, workspaceId: workspace.id },
+            allowlist: new ActionAllowlist(actions),
+          });
+    const code = Buffer.from(pinned.code ?? '');
+    const { result, changes, refusal } = await this.scripts.run(
+      workspace,
+      { writer: { type: 'automation', id: run.id }, seconds: limits.maxSeconds, signal },
+      until =>
+        this.sandboxes.runScript(workspace, {
+          ...{
+            script: scriptOf(language, code.length, output.marker),
+            caller,
+            signal: until,
+            actions: acting,
+          },
+          ...{ seconds: limits.maxSeconds, outputBytes: MAX_OUTPUT_BYTES },
+          stdin: Buffer.concat([code, Buffer.from(payload)]),
+          onOutput: ({ text }) => output.add(text),
+        }),
+    );
+    output.end();
+    return {
+      result,
+      refusal,
+      paths: changes.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path),
+    };
+  }
+
+  private watch(id: string): { signal: AbortSignal; close: () => void } {
+    const cancelled = new AbortController();
+    const look = async () => {
+      try {
+        if (await this.runs.isCancelled(id)) cancelled.abort();
+      } catch (error) {
+        this.log.warn({ err: error, automation_run_id: id }, 'whether a script goes on is not known');
+      }
+    };
+    const close = this.topics.subscribe(automationRunTopic(id), () => void look());
+    void look();
+    return { signal: cancelled.signal, close };
+  }
+}
+
+/**
+ * Standard input holds the script, then the input. What the script writes to $ATELIER_OUTPUT is printed behind its own output,
+ * after a line that it cannot know.
+ */
+function scriptOf(language: Language, codeBytes: number, marker: string): string {
+  return `d=$(mktemp -d) || exit 1
+head -c ${codeBytes} > "$d/${NAMES[language]}" && cat > "$d/input.json" || exit 1
+export ATELIER_INPUT="$d/input.json" ATELIER_OUTPUT="$d/output.json"
+${PROGRAMS[language]} "$d/${NAMES[language]}" </dev/null
+code=$?
+if [ -s "$d/output.json" ]; then printf '\\n%s\\n' '${marker}'; head -c 262145 "$d/output.json"; fi
+exit $code`;
+}
+
+function faultOf({ ended_by, exit_code }: ScriptResult, { pinned }: RunMeans): string | null {
+  const { maxSeconds } = pinned.definition.limits;
+  if (ended_by === 'timeout') return `It took longer than ${maxSeconds} seconds; raise limits.max_seconds`;
+  if (ended_by === 'memory') return 'It needed more memory than a sandbox has';
+  if (ended_by === 'output') return 'It printed more than may be printed';
+  return exit_code === 0 ? null : `It ended with exit code ${exit_code}`;
+}
+
+const reasonOf = ({ ended_by }: ScriptResult): string =>
+  ended_by === 'timeout' ? 'max_seconds' : 'script_failed';

@@ -1,0 +1,107 @@
+import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Config } from '../../../platform/config/index.js';
+import { Database } from '../../../platform/database/index.js';
+import { Leases } from '../../../platform/leases/index.js';
+import { Log } from '../../../platform/log/index.js';
+import { type DueTimer, DueTimers } from '../../../platform/schedule/index.js';
+import {
+  AUTOMATION_ENDS,
+  AUTOMATION_RUNS_QUEUED,
+  type AutomationRunRow,
+  AutomationRunsStore,
+} from '../records/index.js';
+import { AgentWork } from './agent-work.js';
+import { RunEnds } from './run-ends.js';
+import { ScriptWork } from './script-work.js';
+
+/** Scripts that one process runs at once, and agents that it is about to start. */
+const MAX_AT_ONCE = 16;
+const RETRY_MS = 1000;
+
+/** Starts the runs that wait, where their lane has room, and takes up those of dead processes. */
+@Injectable()
+export class AutomationStarter implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly working = new Map<string, Promise<void>>();
+  private readonly closing = new AbortController();
+  private queued: DueTimer | undefined;
+  private ended: DueTimer | undefined;
+
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly runs: AutomationRunsStore,
+    private readonly agents: AgentWork,
+    private readonly scripts: ScriptWork,
+    private readonly ends: RunEnds,
+    private readonly leases: Leases,
+    private readonly timers: DueTimers,
+    private readonly log: Log,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (!this.config.runsJobs) return;
+    this.leases.recover('automation_run', () => this.recover());
+    this.queued = this.timers.start({
+      topic: AUTOMATION_RUNS_QUEUED,
+      take: () => this.take(),
+      failure: 'starting the runs of automations failed; trying again',
+    });
+    this.ended = this.timers.start({
+      topic: AUTOMATION_ENDS,
+      take: () => this.agents.settle(),
+      failure: 'writing down the ends of automations failed; trying again',
+    });
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all([this.queued?.close(), this.ended?.close()]);
+    this.closing.abort(new Error('The service is stopping'));
+    await Promise.allSettled(this.working.values());
+  }
+
+  private async take(): Promise<number> {
+    if (this.working.size >= MAX_AT_ONCE) return 0;
+    await this.leases.requireFresh();
+    const run = await this.database.transaction(unit => this.runs.takeQueued(unit));
+    if (!run) return 0;
+    const work = this.perform(run).finally(() => {
+      this.working.delete(run.id);
+      this.queued?.wake();
+    });
+    this.working.set(run.id, work);
+    return 1;
+  }
+
+  private async perform(run: AutomationRunRow): Promise<void> {
+    try {
+      if (run.kind === 'agent') await this.agents.start(run);
+      else await this.scripts.run(run, this.closing.signal);
+    } catch (error) {
+      this.log.warn(
+        { err: error, automation_run_id: run.id },
+        'a run of an automation did not start; trying again',
+      );
+      await new Promise(resolve => setTimeout(resolve, RETRY_MS));
+      await this.database
+        .transaction(unit => this.runs.putBack(unit, run.id))
+        .catch(fault =>
+          this.log.warn(
+            { err: fault, automation_run_id: run.id },
+            'it is taken up when this process is gone',
+          ),
+        );
+    }
+  }
+
+  /** A script may have done anything by then, so it is not run twice. */
+  private async recover(): Promise<void> {
+    await this.database.transaction(async unit => {
+      for (const { id } of await this.runs.recover(unit))
+        await this.ends.end(unit, id, {
+          ...{ status: 'error', stop_reason: 'worker_lost' },
+          error: 'The process that ran it was lost; what it had done by then is done',
+        });
+    });
+    this.queued?.wake();
+  }
+}

@@ -1,0 +1,1 @@
+export { nextFires } from './next-fires.js';

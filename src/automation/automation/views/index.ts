@@ -1,0 +1,2 @@
+export * from './automations.dto.js';
+export { DeploymentViews } from './deployment-views.js';

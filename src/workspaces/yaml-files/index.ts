@@ -1,0 +1,1 @@
+export { readYamlMapping, YamlMapping } from './yaml-mapping.js';
