@@ -19,6 +19,7 @@ import { Automations } from './automation/automation/migrations/20261127-automat
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
 import { Webhooks } from './automation/notifications/webhooks/migrations/20261123-webhooks.js';
+import { Triggers } from './automation/triggers/migrations/20261128-triggers.js';
 import { HostedAccess } from './hosting/access/migrations/20261124-hosted-access.js';
 import { CustomDomains } from './hosting/hosts/migrations/20261124-custom-domains.js';
 import { HostNamesTable } from './hosting/hosts/migrations/20261124-host-names.js';
@@ -151,4 +152,5 @@ export const migrations = [
   { name: '20261126-server-seconds', class: ServerSeconds },
   { name: '20261125-templates', class: Templates },
   { name: '20261127-automations', class: Automations },
+  { name: '20261128-triggers', class: Triggers },
 ];

@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
 import { AutomationsModule } from './automation/index.js';
 import { NotificationsModule } from './notifications/index.js';
+import { TriggersModule } from './triggers/index.js';
 
 /** What happens without a person at the screen, and who is notified of it. */
-@Module({ imports: [AutomationsModule, NotificationsModule] })
+@Module({ imports: [AutomationsModule, TriggersModule, NotificationsModule] })
 export class AutomationModule {}

@@ -106,10 +106,10 @@ export interface Schema {
   automation_trigger: {
     id: string; deployment_id: string; position: number | null;
     kind: 'schedule' | 'webhook' | 'file' | 'notification'; config: Json<'automation_trigger.config'>;
-    token_hash: string | null; sealed_token: Buffer | null;
-    secrets: Generated<Json<'automation_trigger.secrets'>>; next_at: Time | null; next_slot: Time | null;
-    cursor: Big | null; gathered: Json<'automation_trigger.gathered'> | null; gathering_since: Time | null;
-    fire_at: Time | null; created_at: Time;
+    token_hash: string | null; secrets: Generated<Json<'automation_trigger.secrets'>>; next_at: Time | null;
+    next_slot: Time | null; cursor: Big | null; gathered: Json<'automation_trigger.gathered'> | null;
+    gathering_since: Time | null; fire_at: Time | null; created_at: Time; old_token_hash: string | null;
+    old_token_until: Time | null;
   };
   automation_version: {
     deployment_id: string; number: number; digest: string; files: Json<'automation_version.files'>;

@@ -11,14 +11,10 @@ import {
   type NewVersion,
 } from '../records/index.js';
 import { RunEnds } from '../running/index.js';
-import { TriggerSetups } from './trigger-kinds.js';
+import { type TriggerSecret, TriggerSetups } from './trigger-kinds.js';
 
-/** An address, and the secret by which its sender signs, as they are shown once. */
-export interface NewSecret {
-  readonly trigger_id: string;
-  readonly url: string;
-  readonly secret: string | null;
-}
+/** The secret of one trigger. */
+export type NewSecret = TriggerSecret & { readonly trigger_id: string };
 
 /** Moves deployments from one state to another, with what starts them. */
 @Injectable()
@@ -42,9 +38,7 @@ export class Deployer {
   }
 
   async pause(unit: UnitOfWork, id: string, reason: string | null): Promise<DeploymentRow> {
-    const deployment = await this.deployments.change(unit, id, { state: 'paused', paused_reason: reason });
-    await this.end(unit, id);
-    return deployment;
+    return this.deployments.halt(unit, id, 'paused', reason);
   }
 
   async resume(unit: UnitOfWork, id: string): Promise<DeploymentRow> {
@@ -76,8 +70,7 @@ export class Deployer {
   }
 
   async stop(unit: UnitOfWork, id: string, cancelsRuns: boolean): Promise<DeploymentRow> {
-    const deployment = await this.deployments.change(unit, id, { state: 'stopped', paused_reason: null });
-    await this.end(unit, id);
+    const deployment = await this.deployments.halt(unit, id, 'stopped', null);
     if (cancelsRuns) for (const run of await this.runs.openOf(unit, id)) await this.ends.cancel(unit, run.id);
     return deployment;
   }
@@ -94,10 +87,5 @@ export class Deployer {
     }
     await this.topics.publishWithCommit(unit, AUTOMATION_TRIGGERS);
     return secrets;
-  }
-
-  private async end(unit: UnitOfWork, id: string): Promise<void> {
-    for (const trigger of await this.deployments.triggers(id, unit))
-      await this.setups.of(trigger.kind)?.end(unit, trigger);
   }
 }

@@ -1,3 +1,9 @@
 export { Closures } from './closures.js';
 export { Deployer } from './deployer.js';
-export { TriggerSetups } from './trigger-kinds.js';
+export {
+  type TriggerChange,
+  type TriggerFacts,
+  type TriggerSecret,
+  type TriggerSetup,
+  TriggerSetups,
+} from './trigger-kinds.js';

@@ -9,6 +9,18 @@ export interface TriggerFacts {
   readonly nextFires?: readonly Date[];
 }
 
+/** How a trigger differs from that of the version before. */
+export interface TriggerChange {
+  readonly isNew: boolean;
+  readonly isChanged: boolean;
+}
+
+/** An address, and the secret by which its sender signs: shown once. */
+export interface TriggerSecret {
+  readonly url: string;
+  readonly secret: string | null;
+}
+
 /** What makes one kind of trigger work. */
 export interface TriggerSetup {
   readonly kind: TriggerKind;
@@ -17,10 +29,8 @@ export interface TriggerSetup {
     unit: UnitOfWork,
     deployment: DeploymentRow,
     trigger: TriggerRow,
-    change: { isNew: boolean; isChanged: boolean },
-  ): Promise<{ url: string; secret: string | null } | undefined>;
-  /** Its deployment is paused or stopped. */
-  end(unit: UnitOfWork, trigger: TriggerRow): Promise<void>;
+    change: TriggerChange,
+  ): Promise<TriggerSecret | undefined>;
   facts(trigger: TriggerRow): TriggerFacts;
 }
 

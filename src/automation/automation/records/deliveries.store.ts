@@ -28,6 +28,12 @@ export interface NewDelivery
   readonly payload: string | undefined;
 }
 
+/** What became of a delivery. */
+export type DeliveryEnd = Pick<DeliveryRow, 'state' | 'reason'> & {
+  readonly run_id?: string | null;
+  readonly held_until?: Date | null;
+};
+
 /** What came in, whether it led to a run or not. */
 @Injectable()
 export class DeliveriesStore {
@@ -40,11 +46,7 @@ export class DeliveriesStore {
     this.seal = vault.seal('automation.payload');
   }
 
-  async add(
-    unit: UnitOfWork,
-    delivery: NewDelivery,
-    end: Pick<DeliveryRow, 'state' | 'reason'> & { run_id?: string | null; held_until?: Date | null },
-  ): Promise<string> {
+  async add(unit: UnitOfWork, delivery: NewDelivery, end: DeliveryEnd): Promise<string> {
     const { payload, id = newId(), headers, ...row } = delivery;
     await unit
       .tables()
@@ -121,17 +123,34 @@ export class DeliveriesStore {
     return query.orderBy('d.id', 'desc').limit(limit).execute();
   }
 
-  async update(
-    unit: UnitOfWork,
-    id: string,
-    end: Pick<DeliveryRow, 'state' | 'reason'> & { run_id?: string | null },
-  ): Promise<void> {
+  async update(unit: UnitOfWork, id: string, end: DeliveryEnd): Promise<void> {
     await unit
       .tables()
       .updateTable('automation_delivery')
-      .set({ ...end, held_until: null })
+      .set({ ...end, held_until: end.held_until?.toISOString() ?? null })
       .where('id', '=', id)
       .execute();
+  }
+
+  /** Deliveries that were held until now, and whose deployments nothing else works on. */
+  async takeHeld(unit: UnitOfWork, limit: number): Promise<DeliveryRow[]> {
+    const { rows } = await sql<DeliveryRow>`
+      with due as (
+        select id from automation_deployment where id in (
+          select deployment_id from automation_delivery where state = 'held' and held_until <= now()
+          order by held_until limit ${limit})
+        order by id for no key update skip locked)
+      select * from automation_delivery where deployment_id in (select id from due)
+        and state = 'held' and held_until <= now() order by id limit ${limit}`.execute(unit.tables());
+    return rows;
+  }
+
+  /** Milliseconds until one is due that is held. */
+  async nextHeld(): Promise<number | undefined> {
+    const { rows } = await sql<{ wait: number | null }>`
+      select extract(epoch from min(held_until) - now())::float8 * 1000 as wait from automation_delivery
+      where state = 'held'`.execute(this.database.tables());
+    return rows[0]?.wait ?? undefined;
   }
 
   /** Removes what is old: keys, payloads, then the rows. */

@@ -154,6 +154,22 @@ export class DeploymentsStore {
       .executeTakeFirstOrThrow();
   }
 
+  /** Nothing but people starts it from now on; what its triggers would have fired for meanwhile is not made up for. */
+  async halt(
+    unit: UnitOfWork,
+    id: string,
+    state: 'paused' | 'stopped',
+    reason: string | null,
+  ): Promise<DeploymentRow> {
+    await unit
+      .tables()
+      .updateTable('automation_trigger')
+      .set({ ...{ next_at: null, next_slot: null, cursor: null, gathered: null }, fire_at: null })
+      .where('deployment_id', '=', id)
+      .execute();
+    return this.change(unit, id, { state, paused_reason: reason });
+  }
+
   /** Counts how a run ended; answers how many have failed in a row. */
   async count(unit: UnitOfWork, id: string, isSuccess: boolean): Promise<DeploymentRow | undefined> {
     const { rows } = await sql<DeploymentRow>`
@@ -283,5 +299,5 @@ export interface TriggerChanges {
   readonly next_at?: Date | null;
   readonly next_slot?: Date | null;
   readonly token_hash?: string;
-  readonly sealed_token?: Buffer;
+  readonly old_token_hash?: string | null;
 }

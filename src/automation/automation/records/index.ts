@@ -1,6 +1,6 @@
 export { type AutomationRunRow, AutomationRunsStore, type RunOutcome } from './automation-runs.store.js';
 export * from './automation-states.js';
-export { DeliveriesStore, type DeliveryRow, type NewDelivery } from './deliveries.store.js';
+export { DeliveriesStore, type DeliveryEnd, type DeliveryRow, type NewDelivery } from './deliveries.store.js';
 export {
   type DeploymentRow,
   DeploymentsStore,

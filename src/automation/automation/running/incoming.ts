@@ -6,6 +6,7 @@ import type { AutomationDefinition } from '../file/index.js';
 import {
   AutomationRunsStore,
   DeliveriesStore,
+  type DeliveryEnd,
   type DeliveryRow,
   type DeploymentRow,
   type NewDelivery,
@@ -31,6 +32,8 @@ export interface Incoming {
   readonly version?: number;
   readonly replayOf?: string;
   readonly attempt?: number;
+  /** A delivery that was held until now; nothing is added for it again. */
+  readonly held?: DeliveryRow;
 }
 
 /** What became of it. */
@@ -65,17 +68,24 @@ export class Intake {
     await this.runs.lockLane(unit, place.workspace_id, lane);
     const against = await this.against(unit, incoming, lane);
     if (against) {
-      const deliveryId = await this.deliveries.add(unit, row, against);
+      const deliveryId = await this.write(unit, incoming, row, against);
       return { deliveryId, runId: null, state: against.state, reason: against.reason };
     }
     const runId = newId();
-    const deliveryId = await this.deliveries.add(unit, row, {
-      state: 'accepted',
-      reason: null,
-      run_id: runId,
+    const deliveryId = await this.write(unit, incoming, row, {
+      ...{ state: 'accepted', reason: null, run_id: runId },
     });
+    const { organization_id, workspace_id, file_path } = place;
     await this.runs.add(unit, {
-      ...{ id: runId, ...place, deployment_id: deployment?.id ?? null, version, delivery_id: deliveryId },
+      ...{
+        id: runId,
+        organization_id,
+        workspace_id,
+        file_path,
+        deployment_id: deployment?.id ?? null,
+        version,
+        delivery_id: deliveryId,
+      },
       draft: draft && JSON.stringify(draft),
       actor: JSON.stringify({ ...actor, surface: undefined }),
       ...{
@@ -88,6 +98,17 @@ export class Intake {
       ...{ replay_of: incoming.replayOf ?? null, attempt: incoming.attempt ?? 1 },
     });
     return { deliveryId, runId, state: 'accepted', reason: null };
+  }
+
+  private async write(
+    unit: UnitOfWork,
+    { held }: Incoming,
+    row: NewDelivery,
+    end: DeliveryEnd,
+  ): Promise<string> {
+    if (!held) return this.deliveries.add(unit, row, end);
+    await this.deliveries.update(unit, held.id, end);
+    return held.id;
   }
 
   /** Why it leads to no run. */

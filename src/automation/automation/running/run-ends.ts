@@ -42,7 +42,7 @@ export class RunEnds {
   }
 
   async pause(unit: UnitOfWork, id: string, reason: string): Promise<void> {
-    await this.deployments.change(unit, id, { state: 'paused', paused_reason: reason });
+    await this.deployments.halt(unit, id, 'paused', reason);
     await this.events.publish(unit, automationPaused, { deployment_id: id });
   }
 

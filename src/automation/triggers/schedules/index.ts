@@ -1,0 +1,3 @@
+export { ScheduleFiring } from './schedule-firing.js';
+export { ScheduleSetup } from './schedule-setup.js';
+export { SchedulesStore } from './schedules.store.js';
