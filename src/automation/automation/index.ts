@@ -2,7 +2,6 @@ export { AutomationsModule } from './automations.module.js';
 export {
   type TriggerChange,
   type TriggerFacts,
-  type TriggerSecret,
   type TriggerSetup,
   TriggerSetups,
 } from './deploying/index.js';
