@@ -1,5 +1,6 @@
 export {
   bytesOf,
+  jsonOf,
   RAW_BODY,
   type ReceivedBody,
   readBody,

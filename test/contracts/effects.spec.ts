@@ -16,7 +16,7 @@ const REVIEWED = {
     invitation_resend key_create key_rotate key_update member_update model_settings_update organization_transfer
     service_account_adopt service_account_create service_account_key_create service_account_key_rotate
     service_account_update share_create share_update site_access_set site_token_create server_access_set server_token_create exposure_limit_set workspace_budget_set workspace_duplicate workspace_member_set
-    automation_deploy automation_resume automation_rollback
+    automation_deploy automation_resume automation_rollback automation_secret_rotate
     workspace_visibility_set template_publish template_update webhook_create webhook_enable webhook_rotate webhook_update`,
   destructive: `
     automation_pause automation_run_cancel automation_stop

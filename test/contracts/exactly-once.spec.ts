@@ -131,6 +131,14 @@ async function automationCall(work: string, body: Json = {}): Promise<Call> {
   return { path: `/api/automation/deployments/${(await automation()).id}/${work}`, body };
 }
 
+/** One that a webhook starts. */
+async function hookedAutomation(): Promise<Json> {
+  const file_path = `automations/${randomUUID()}.md`;
+  const content = '---\nrun: bash\non:\n  - webhook: {}\n---\n```bash\ntrue\n```\n';
+  await ada.client.put(`/api/workspaces/${workspace}/files/content`, { path: file_path, content });
+  return made('/api/automation/deployments', { workspace_id: workspace, file_path });
+}
+
 async function automationRun(): Promise<string> {
   const { id: _, ...place } = await automation();
   return (await made('/api/automation/trigger', { ...place, wait: 60 })).run_id;
@@ -306,6 +314,10 @@ const CALLS: Record<string, () => Promise<Call>> = {
   '/api/automation/deployments/{id}/pause': () => automationCall('pause'),
   '/api/automation/deployments/{id}/resume': () => automationCall('resume'),
   '/api/automation/deployments/{id}/rollback': () => automationCall('rollback', { version: 1 }),
+  '/api/automation/deployments/{id}/rotate-secret': async () => {
+    const { id, triggers } = await hookedAutomation();
+    return { path: `/api/automation/deployments/${id}/rotate-secret`, body: { trigger_id: triggers[0].id } };
+  },
   '/api/automation/runs/{id}/cancel': async () => ({
     path: `/api/automation/runs/${await automationRun()}/cancel`,
     body: {},

@@ -347,12 +347,12 @@ describe('every action that takes a workspace', () => {
 /** An automation that has run. */
 async function automatedThings(): Promise<Json> {
   const automations = new Automations(ada.client, workspace_id);
-  const file_path = await automations.script('rehearsed', 'true');
-  const { id } = await automations.deploy(file_path);
+  const file_path = await automations.script('rehearsed', 'true', 'on:\n  - webhook: {}');
+  const { id, triggers } = await automations.deploy(file_path);
   const { run_id, delivery_id } = await automations.run(file_path);
   return {
     ...{ automation_run: run_id, automation_delivery: delivery_id, automation_version: id, automation: id },
-    ...{ file_path, number: 1 },
+    ...{ file_path, number: 1, trigger_id: triggers[0].id, automation_secret: id },
   };
 }
 

@@ -430,7 +430,9 @@ it('a person and their own key are not asked, and the audit log tells of every a
   const site = await FakeSites.of(service).make(service, ada, 'docs', workspace_id);
   const template = (await ada.client.post('/api/templates', { workspace_id })).body;
   const automations = new Automations(ada.client, workspace_id);
-  const automation = await automations.deploy(await automations.script('exposed', 'true'));
+  const automation = await automations.deploy(
+    await automations.script('exposed', 'true', 'on:\n  - webhook: {}'),
+  );
   await ada.client.post(`/api/automation/deployments/${automation.id}/pause`, {});
   const successor = await service.person('Successor');
   await service.join(successor, { organization: organization_id, role: 'admin' });
@@ -444,6 +446,7 @@ it('a person and their own key are not asked, and the audit log tells of every a
     automation_deploy: { workspace_id, file_path: automation.file_path },
     automation_resume: { id: automation.id },
     automation_rollback: { id: automation.id, version: 1 },
+    automation_secret_rotate: { id: automation.id, trigger_id: automation.triggers[0].id },
     file_invitation_create: { workspace_id, path: 'plan.md', email: 'b@example.com', role: 'viewer' },
     form_preview: { workspace_id, path: 'one.form' },
     form_share: { workspace_id, path: 'two.form' },

@@ -174,7 +174,7 @@ export async function makeThings(service: TestService, owner: Person, other: Per
   };
 }
 
-const AUTOMATION = '---\nname: Things\nrun: bash\n---\n```bash\ntrue\n```\n';
+const AUTOMATION = '---\nname: Things\nrun: bash\non:\n  - webhook: {}\n---\n```bash\ntrue\n```\n';
 
 /** A deployment with a run that has ended. */
 async function automationOf(
@@ -201,6 +201,7 @@ async function automationOf(
   );
   return {
     deployment_id: body.id,
+    trigger_id: body.triggers[0].id,
     automation_run_id: made?.run ?? '',
     automation_delivery_id: made?.delivery ?? '',
   };

@@ -55,6 +55,7 @@ export class TestService {
       RATE_LIMIT_PER_MINUTE: '0',
       RATE_LIMIT_ANONYMOUS_PER_MINUTE: '0',
       RATE_LIMIT_SHARED_PER_MINUTE: '0',
+      RATE_LIMIT_WEBHOOKS_PER_MINUTE: '0',
       ...environment,
     });
     const app = await createServer({

@@ -2,10 +2,11 @@ export { AutomationsModule } from './automations.module.js';
 export {
   type TriggerChange,
   type TriggerFacts,
+  type TriggerSecret,
   type TriggerSetup,
   TriggerSetups,
 } from './deploying/index.js';
-export type { ScheduleTrigger } from './file/index.js';
+export { matchesFilter, type ScheduleTrigger, type Verification, type WebhookTrigger } from './file/index.js';
 export {
   AUTOMATION_TRIGGERS,
   AutomationRunsStore,
@@ -17,3 +18,4 @@ export {
 } from './records/index.js';
 export { Intake } from './running/index.js';
 export { nextFires } from './schedules/index.js';
+export { TriggerSecretView } from './views/index.js';

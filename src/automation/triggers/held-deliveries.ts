@@ -4,6 +4,7 @@ import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { DueTimers } from '../../platform/schedule/index.js';
 import {
+  AUTOMATION_TRIGGERS,
   AutomationRunsStore,
   DeliveriesStore,
   type DeliveryRow,
@@ -32,6 +33,7 @@ export class HeldDeliveries implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     if (!this.config.runsJobs) return;
     this.timers.start({
+      topic: AUTOMATION_TRIGGERS,
       take: () => this.take(),
       next: () => this.deliveries.nextHeld(),
       failure: 'starting what was held failed; trying again',

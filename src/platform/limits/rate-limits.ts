@@ -90,7 +90,7 @@ export function networkOf(address: string): string {
   return `${network.join(':')}::/64`;
 }
 
-export type PolicyName = 'credential' | 'address' | 'invalid-credentials' | 'shared-files';
+export type PolicyName = 'credential' | 'address' | 'invalid-credentials' | 'shared-files' | 'webhooks';
 
 /** One limit on requests a minute, and what callers read of it (draft-ietf-httpapi-ratelimit-headers). */
 export class RatePolicy {
@@ -131,6 +131,8 @@ const MAX_CREDENTIALS = 50_000;
 const FREE = /^\/(api\/health(\/.*)?|metrics)$/;
 /** Routes of share links: one page may show many files. */
 const SHARED = /^\/s\//;
+/** Routes of webhooks, with a credential in their path. */
+const WEBHOOK = /^\/api\/hooks\//;
 
 /**
  * Requests a minute, for each credential, and for each address without one. The matched route decides which limit applies,
@@ -150,6 +152,7 @@ export class RateLimits implements OnApplicationShutdown {
   private readonly perAddress: RatePolicy;
   private readonly perInvalid: RatePolicy;
   private readonly perVisitor: RatePolicy;
+  private readonly perWebhook: RatePolicy;
   private readonly refusals: Counter<'policy'>;
 
   constructor(
@@ -164,6 +167,7 @@ export class RateLimits implements OnApplicationShutdown {
       labels: ['policy'],
     });
     const { rateLimitPerMinute, rateLimitAnonymousPerMinute, rateLimitSharedPerMinute } = config;
+    const { rateLimitWebhooksPerMinute } = config;
     this.perCredential = this.policy('credential', rateLimitPerMinute, 'with this credential');
     this.perAddress = this.policy('address', rateLimitAnonymousPerMinute, 'with this address');
     this.perInvalid = this.policy(
@@ -176,6 +180,7 @@ export class RateLimits implements OnApplicationShutdown {
       rateLimitSharedPerMinute,
       'for shared files from this address',
     );
+    this.perWebhook = this.policy('webhooks', rateLimitWebhooksPerMinute, 'for this webhook');
   }
 
   onApplicationShutdown(): void {
@@ -191,24 +196,39 @@ export class RateLimits implements OnApplicationShutdown {
   }
 
   /** Counts a request for its credential from now on, once that has proved valid. Throws where it is over its limit. */
-  async recognise(request: FastifyRequest, reply: FastifyReply, { credential }: Actor): Promise<void> {
+  recognise(request: FastifyRequest, reply: FastifyReply, { credential }: Actor): Promise<void> {
+    return this.proved(request, reply, this.perCredential, credential.id);
+  }
+
+  /** As {@link recognise}, for the address of a webhook. */
+  recogniseWebhook(request: FastifyRequest, reply: FastifyReply, triggerId: string): Promise<void> {
+    return this.proved(request, reply, this.perWebhook, triggerId);
+  }
+
+  private async proved(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    policy: RatePolicy,
+    id: string,
+  ): Promise<void> {
     const key = this.unproven.get(request);
     if (key === undefined) return;
-    this.recognised.set(key, credential.id);
+    this.recognised.set(key, id);
     if (this.recognised.size > MAX_CREDENTIALS) {
       const [oldest] = this.recognised.keys();
       this.recognised.delete(oldest ?? '');
     }
     await this.perInvalid.giveBack(networkOf(request.ip));
-    await this.count(this.perCredential, credential.id, reply);
+    await this.count(policy, id, reply);
   }
 
   private async admit(request: FastifyRequest, reply: FastifyReply, route: string): Promise<void> {
     if (SHARED.test(route)) return this.count(this.perVisitor, networkOf(request.ip), reply);
-    const sent = sentCredential(request);
+    const isWebhook = WEBHOOK.test(route);
+    const sent = isWebhook ? request.url.split('?', 1)[0] : sentCredential(request);
     const key = sent && hash('sha256', sent, 'base64');
     const id = key && this.recognised.get(key);
-    if (id) return this.count(this.perCredential, id, reply);
+    if (id) return this.count(isWebhook ? this.perWebhook : this.perCredential, id, reply);
     // Without a route, no guard checks a credential.
     if (!key || route === '') return this.count(this.perAddress, networkOf(request.ip), reply);
     this.unproven.set(request, key);

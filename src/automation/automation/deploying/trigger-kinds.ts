@@ -17,7 +17,8 @@ export interface TriggerChange {
 
 /** An address, and the secret by which its sender signs: shown once. */
 export interface TriggerSecret {
-  readonly url: string;
+  /** null: it stays as it was. */
+  readonly url: string | null;
   readonly secret: string | null;
 }
 

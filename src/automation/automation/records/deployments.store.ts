@@ -281,13 +281,14 @@ export class DeploymentsStore {
   }
 
   async changeTrigger(unit: UnitOfWork, id: string, changes: TriggerChanges): Promise<void> {
-    const { next_at, next_slot, ...others } = changes;
+    const { next_at, next_slot, secrets, ...others } = changes;
     await unit
       .tables()
       .updateTable('automation_trigger')
       .set({
         ...others,
         ...(next_at !== undefined && { next_at: next_at?.toISOString() ?? null }),
+        ...(secrets !== undefined && { secrets: sql<unknown[]>`${JSON.stringify(secrets)}::jsonb` }),
         ...(next_slot !== undefined && { next_slot: next_slot?.toISOString() ?? null }),
       })
       .where('id', '=', id)
@@ -300,4 +301,6 @@ export interface TriggerChanges {
   readonly next_slot?: Date | null;
   readonly token_hash?: string;
   readonly old_token_hash?: string | null;
+  readonly old_token_until?: string;
+  readonly secrets?: readonly unknown[];
 }

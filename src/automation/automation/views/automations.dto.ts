@@ -119,12 +119,13 @@ export class TriggerSecretView {
   @Field.id('The trigger')
   trigger_id: string;
 
-  @Field.text('Where webhooks are sent to', { example: 'https://atelier.example.com/api/hooks/…' })
-  url: string;
+  @Field.text('Where webhooks are sent to; null: to the address that it has', {
+    ...{ nullable: true, secret: true, example: 'https://atelier.example.com/api/hooks/…' },
+  })
+  url: string | null;
 
-  @Field.text('The secret by which its sender signs; null where the address alone is the secret', {
-    nullable: true,
-    example: null,
+  @Field.text('The secret by which its sender signs; null: the address alone, or the sender makes one', {
+    ...{ nullable: true, secret: true, example: null },
   })
   secret: string | null;
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { newStandardSecret } from '#libs/webhooks/index.js';
 import {
   type Actor,
   ORGANIZATION_ROLES,
@@ -17,7 +18,6 @@ import { type Page, type PageInput, pageById } from '../../../platform/dto/index
 import { NotFound } from '../../../platform/errors/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
 import type { Notification } from '../types/index.js';
-import { newSecret } from './standard-webhooks.js';
 
 /** How long the secret before signs, too, after a rotation. */
 const OVERLAP_HOURS = 24;
@@ -101,7 +101,7 @@ export class EndpointsStore {
     { id: actorId }: Actor,
     fields: Fields,
   ): Promise<{ row: EndpointRow; secret: string }> {
-    const [id, secret] = [newId(), newSecret()];
+    const [id, secret] = [newId(), newStandardSecret()];
     const sponsor = sql`select sponsor_id from service_account where id = ${actorId}`;
     const row = await unit
       .tables()
@@ -122,7 +122,7 @@ export class EndpointsStore {
 
   /** Another secret; the one before signs, too, for a day. */
   async rotate(unit: UnitOfWork, id: string): Promise<{ row: EndpointRow; secret: string }> {
-    const secret = newSecret();
+    const secret = newStandardSecret();
     const { rows } = await sql<EndpointRow>`
       update webhook_endpoint set previous_secret = secret, secret = ${this.secrets.close(secret, id)},
         previous_until = now() + make_interval(hours => ${OVERLAP_HOURS}), updated_at = now()

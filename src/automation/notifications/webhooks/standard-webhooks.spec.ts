@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { messageBody, newSecret, RETRY_DELAYS, retryDelay, signedHeaders } from './standard-webhooks.js';
+import { newStandardSecret as newSecret } from '#libs/webhooks/index.js';
+import { messageBody, RETRY_DELAYS, retryDelay, signedHeaders } from './standard-webhooks.js';
 
 describe('signedHeaders', () => {
   it('are what receivers verify, by each of the secrets', () => {

@@ -1,8 +1,6 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { standardSignature } from '#libs/webhooks/index.js';
 import { delayOf } from '../channels/index.js';
 
-const PREFIX = 'whsec_';
-const SECRET_BYTES = 32;
 const MAX_BYTES = 20 * 1024;
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
 
@@ -27,9 +25,6 @@ export function retryDelay(attempts: number, askedMs = 0, random = Math.random()
   return delay && delayOf(Math.round(delay * (1 + SPREAD * (2 * random - 1))), askedMs);
 }
 
-/** As Standard Webhooks has it: `whsec_` and 24 to 64 bytes in base64. */
-export const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64');
-
 /** The headers of one attempt (Standard Webhooks 1.0.0); several secrets sign while one takes the place of another. */
 export function signedHeaders(
   id: string,
@@ -38,10 +33,7 @@ export function signedHeaders(
   at = new Date(),
 ): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1000));
-  const signatures = secrets.map(secret => {
-    const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
-    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
-  });
+  const signatures = secrets.map(secret => standardSignature(secret, { id, timestamp, body }));
   return {
     'webhook-id': id,
     'webhook-timestamp': timestamp,

@@ -89,6 +89,18 @@ export const trafficSettings = {
     asInteger(0, 10_000_000),
     1200,
   ),
+  rateLimitWebhooksPerMinute: setting(
+    'RATE_LIMIT_WEBHOOKS_PER_MINUTE',
+    'Webhooks a minute that one trigger of an automation takes; 0 for any number.',
+    asInteger(0, 10_000_000),
+    120,
+  ),
+  webhookBytes: setting(
+    'WEBHOOK_BYTES',
+    'Longest body of a webhook, in bytes.',
+    asInteger(1024, 4 * 1024 * 1024),
+    1024 * 1024,
+  ),
   streamsPerCredential: setting(
     'STREAMS_PER_CREDENTIAL',
     'Event streams that one credential may have open in one process; 0 for any number.',

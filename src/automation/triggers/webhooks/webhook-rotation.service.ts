@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../../../platform/access/index.js';
+import { Action } from '../../../platform/actions/index.js';
+import { Audit } from '../../../platform/audit/index.js';
+import { Database } from '../../../platform/database/index.js';
+import { Invalid, NotFound } from '../../../platform/errors/index.js';
+import { DeploymentsStore, type TriggerRow, TriggerSecretView } from '../../automation/index.js';
+import { OVERLAP_MS, WebhookSecrets } from './webhook-secrets.js';
+import { RotateSecret } from './webhooks.dto.js';
+
+/** Replaces the secrets and the addresses of webhooks. */
+@Injectable()
+export class WebhookRotation {
+  constructor(
+    private readonly database: Database,
+    private readonly deployments: DeploymentsStore,
+    private readonly secrets: WebhookSecrets,
+    private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'automation_secret_rotate',
+    route: 'POST /api/automation/deployments/:id/rotate-secret',
+    on: { id: 'deployment' },
+    summary: 'Give a webhook of an automation another secret, or another address',
+    description: 'What it had before is good for 24 hours more. What is answered is shown this once.',
+    effect: 'expose',
+    consequence: 'Whoever has the new one can start the automation.',
+    permission: 'automation.deploy',
+    input: RotateSecret,
+    output: TriggerSecretView,
+    commitsAnswer: true,
+    refuses: { 404: 'No such deployment or trigger' },
+  })
+  async rotate(actor: Actor, { id, trigger_id, secret, address }: RotateSecret): Promise<TriggerSecretView> {
+    const deployment = await this.deployments.require(actor, 'automation.deploy', id);
+    return this.database.transaction(async unit => {
+      await this.deployments.lock(unit, id);
+      const triggers = await this.deployments.triggers(id, unit);
+      const trigger = triggers.find(each => each.id === trigger_id);
+      if (!trigger) throw new NotFound('The deployment has no such trigger');
+      const { changes, shown } = this.changesOf(trigger, secret, address);
+      await this.deployments.changeTrigger(unit, trigger_id, changes);
+      const { organization_id, workspace_id, file_path } = deployment;
+      const target = { type: 'automation', id, organization_id, workspace_id };
+      const what = shown.url === null ? 'secret' : 'address';
+      await this.audit.record(unit, actor, 'automation.secret_rotate', target, {
+        file_path,
+        trigger_id,
+        what,
+      });
+      return unit.answers({ trigger_id, ...shown });
+    });
+  }
+
+  private changesOf(trigger: TriggerRow, given: string | undefined, wantsAddress = false) {
+    const { config } = trigger;
+    if (config.kind !== 'webhook') throw new Invalid('Only webhooks have a secret; trigger_id is none');
+    if (wantsAddress || config.verify === 'token') {
+      if (given !== undefined)
+        throw new Invalid(
+          'This webhook has no secret but its address; leave secret out to get a new address',
+        );
+      const { url, tokenHash } = this.secrets.newAddress();
+      const old_token_until = new Date(Date.now() + OVERLAP_MS).toISOString();
+      const changes = { token_hash: tokenHash, old_token_hash: trigger.token_hash, old_token_until };
+      return { changes, shown: { url, secret: null } };
+    }
+    const secret = given ?? this.secrets.newSecret(config.verify);
+    if (secret === null)
+      throw new Invalid(`Give the signing secret that ${config.verify} shows for this webhook as secret`);
+    const changes = { secrets: this.secrets.replaced(trigger, secret, new Date()) };
+    return { changes, shown: { url: null, secret: given === undefined ? secret : null } };
+  }
+}
