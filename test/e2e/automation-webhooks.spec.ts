@@ -180,6 +180,7 @@ describe('a webhook', () => {
     await ground.service.database.query(`update automation_delivery set held_until = now() where id = $1`, [
       second.body.delivery_id,
     ]);
+    ground.service.app.get(Topics, { strict: false }).publishEverything();
     for (;;) {
       const { body } = await own.client.get(`/api/automation/deliveries/${second.body.delivery_id}`);
       if (body.run_id === null) continue;
