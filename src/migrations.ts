@@ -3,6 +3,7 @@ import { McpApprovals } from './agents/approvals/migrations/20261122-mcp-approva
 import { PolicyTopic } from './agents/approvals/migrations/20261123-policy-topic.js';
 import { AttachmentRoom } from './agents/attachments/migrations/20261122-attachment-room.js';
 import { Context } from './agents/chats/migrations/20261122-context.js';
+import { ChatLists } from './agents/chats/migrations/20261129-chat-lists.js';
 import { ModelSlots } from './agents/models/migrations/20261122-model-slots.js';
 import { Delivery } from './agents/runs/migrations/20261122-delivery.js';
 import { RequestedTasksOfRuns } from './agents/runs/migrations/20261122-requested-tasks.js';
@@ -153,4 +154,5 @@ export const migrations = [
   { name: '20261125-templates', class: Templates },
   { name: '20261127-automations', class: Automations },
   { name: '20261128-triggers', class: Triggers },
+  { name: '20261129-chat-lists', class: ChatLists },
 ];

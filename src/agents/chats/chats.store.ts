@@ -49,6 +49,17 @@ export type NewChat = Pick<
 
 type ChatChanges = Partial<Pick<Row<'chat'>, 'title' | 'pinned' | 'archived' | 'model'>>;
 
+/** What a chat `c` of a query has to have. */
+const matches: {
+  [K in Exclude<keyof ChatFilter, 'after' | 'limit'>]: (value: ChatFilter[K]) => RawBuilder<unknown>;
+} = {
+  workspace_id: id => sql`c.workspace_id = ${id}`,
+  organization_id: id => sql`c.organization_id = ${id}`,
+  archived: value => sql`c.archived = ${value}`,
+  pinned: value => sql`c.pinned = ${value}`,
+  q: text => sql`strpos(lower(c.title), lower(${text})) > 0`,
+};
+
 /** Published when a chat in which nothing was in flight has a run again, or is gone. */
 export const chatTopic = defineTopic('chat');
 
@@ -83,40 +94,33 @@ export class ChatsStore {
     return row;
   }
 
-  /** The chats of people that the caller sees, newest first, from before `after`; those of tasks are found by their runs. */
-  list(actor: Actor, filter: ChatFilter): Promise<(Row<'chat'> & NewestRun)[]> {
-    let query = this.database
-      .tables()
-      .selectFrom(chatsOf(actor, visibleTo(actor)).as('c'))
-      .selectAll('c')
-      .where('c.role', 'is not', null)
-      .where('c.task_of', 'is', null)
-      .leftJoinLateral(
-        eb =>
-          eb
-            .selectFrom('run')
-            .select(['id', 'status'])
-            .whereRef('chat_id', '=', 'c.id')
-            .orderBy('number', 'desc')
-            .limit(1)
-            .as('r'),
-        join => join.onTrue(),
-      )
-      .select(['r.id as run_id', 'r.status as run_status'])
-      .orderBy('c.created_at', 'desc')
-      .orderBy('c.id', 'desc')
-      .limit(filter.limit);
-    const { after } = filter;
-    if (filter.workspace_id) query = query.where('c.workspace_id', '=', filter.workspace_id);
-    if (filter.organization_id) query = query.where('c.organization_id', '=', filter.organization_id);
-    if (filter.archived !== undefined) query = query.where('c.archived', '=', filter.archived);
-    if (filter.pinned !== undefined) query = query.where('c.pinned', '=', filter.pinned);
-    if (filter.q) query = query.where(sql<boolean>`strpos(lower(c.title), lower(${filter.q})) > 0`);
-    if (after)
-      query = query.where(({ eb, refTuple, tuple }) =>
-        eb(refTuple('c.created_at', 'c.id'), '<', tuple(after.createdAt, after.id)),
-      );
-    return query.execute();
+  /**
+   * The chats of people that the caller sees, newest first, from before `after`; those of tasks are found by their runs. Each
+   * organization gives a page in the order of its index, of which only the rows that are shown are looked up.
+   */
+  async list(actor: Actor, { after, limit, ...filter }: ChatFilter): Promise<(Row<'chat'> & NewestRun)[]> {
+    const conditions = [
+      sql`c.organization_id = o.organization_id and c.task_of is null`,
+      isAmong('c.workspace_id', actor.credential.workspace_ids),
+      // As a join it would be made before the order, of all chats.
+      sql`case when c.workspace_id is null then c.created_by = ${actor.id}
+        else c.workspace_id in (select id from visible) end`,
+      ...Object.entries(filter).flatMap(([name, value]) =>
+        value === undefined ? [] : [matches[name as keyof typeof matches](value as never)],
+      ),
+      ...(after ? [sql`(c.created_at, c.id) < (${after.createdAt}, ${after.id})`] : []),
+    ];
+    const { rows } = await sql<Row<'chat'> & NewestRun>`
+      with visible as materialized (select v.id from ${visibleTo(actor)} v),
+      page as materialized (
+        select p.* from ${organizationsOf(actor)} o cross join lateral (
+          select c.id, c.created_at from chat c where ${sql.join(conditions, sql` and `)}
+          order by c.created_at desc, c.id desc limit ${limit}) p
+        order by created_at desc, id desc limit ${limit})
+      select c.*, r.id as run_id, r.status as run_status from page join chat c on c.id = page.id
+      left join lateral (select id, status from run where chat_id = c.id order by number desc limit 1) r on true
+      order by page.created_at desc, page.id desc`.execute(this.database.tables());
+    return rows;
   }
 
   async exists(id: string, within: Pick<Database, 'tables'> = this.database): Promise<boolean> {
