@@ -191,6 +191,100 @@ describe('what a model does wrong', () => {
   });
 });
 
+describe('calls of one step', () => {
+  const read = (file: string) => ({ name: 'read_file', input: { path: file } });
+  const write = (file: string, content: string) => ({ name: 'write_file', input: { path: file, content } });
+
+  /** A run that ends when `end` is called, and a call that reads and ends with it. */
+  async function untilEnd() {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const from = model.requests.length;
+    model.reply({ text: 'Ended.', after: promise });
+    const other = await agent.send('wait', { workspace_id });
+    await model.received(from + 1);
+    const input = { name: 'run_status_get', input: { call_id: other.call_id, wait: 60 } };
+    return { end: resolve, call: { name: 'actions_run', id: 'long', input } };
+  }
+
+  it('that only read are made at the same time; those that write, in their order', async () => {
+    const { end, call } = await untilEnd();
+    const named = (id: string, one: Json) => ({ ...one, id }) as never;
+    model.reply([
+      {
+        tools: [
+          named('w1', write('order.txt', 'one')),
+          call,
+          named('r1', read('order.txt')),
+          named('r2', read('order.txt')),
+          named('w2', write('order.txt', 'two')),
+          named('r3', read('order.txt')),
+        ],
+      },
+      { text: 'Read.' },
+    ]);
+    const sent = await agent.send('go', { workspace_id });
+    const finished = new Set<string>();
+    // One after the other, the long one would have to end before these.
+    await agent.until(sent, ({ event, data }) => {
+      if (event === 'tool.finished') finished.add(data.id);
+      return finished.has('r1') && finished.has('r2');
+    });
+    expect([...finished]).not.toContain('long');
+    end();
+    const { result } = await agent.ended(sent);
+    expect(result.toolOutputs.map(({ id, is_error }: Json) => [id, is_error])).toEqual(
+      ['w1', 'long', 'r1', 'r2', 'w2', 'r3'].map(id => [id, false]),
+    );
+    expect(result.toolOutputs[2].output).toBe('1\tone');
+    expect(result.toolOutputs[5].output).toBe('1\ttwo');
+    const events = await agent.events(sent);
+    expect(events.map(({ id }) => Number(id))).toEqual(events.map((_, index) => index + 1));
+    const at = (kind: string, id: string) =>
+      events.findIndex(({ event, data }) => event === kind && data.id === id);
+    for (const id of ['long', 'r1', 'r2']) {
+      expect(at('tool.started', id)).toBeGreaterThan(at('tool.finished', 'w1'));
+      expect(at('tool.finished', id)).toBeLessThan(at('tool.started', 'w2'));
+    }
+    expect(at('tool.started', 'r3')).toBeGreaterThan(at('tool.finished', 'w2'));
+  });
+
+  it('end together with the run that is stopped', async () => {
+    const { end, call } = await untilEnd();
+    model.reply([{ tools: [call, { ...read('order.txt'), id: 'r1' }] }, { text: 'Never said.' }]);
+    const sent = await agent.send('go', { workspace_id });
+    await agent.until(sent, ({ event }) => event === 'tool.finished');
+    await ada.client.post('/api/agent/stop', { call_id: sent.call_id });
+    const { stop_reason, result } = await agent.ended(sent);
+    model.clear();
+    expect(stop_reason).toBe('stopped');
+    expect(result.toolOutputs.map(({ id, is_error }: Json) => [id, is_error])).toEqual([
+      ['long', true],
+      ['r1', false],
+    ]);
+    end();
+  });
+
+  it('are not asked about while others of them only read', async () => {
+    const policy = `/api/workspaces/${workspace_id}/approval-policy`;
+    await ada.client.patch(policy, { write: 'ask' });
+    model.reply([
+      { tools: [read('order.txt'), read('order.txt'), write('asked.txt', 'x'), read('asked.txt')] },
+      { text: 'Done.' },
+    ]);
+    const sent = await agent.send('go', { workspace_id, on_approval: 'wait' });
+    const { data } = await agent.until(sent, ({ event }) => event === 'approval.requested');
+    await ada.client.post(`/api/agent/approvals/${data.approval_id}`, { decision: 'allow' });
+    const { result } = await agent.ended(sent);
+    expect(result.toolOutputs.map(({ output }: Json) => output)).toEqual([
+      '1\ttwo',
+      '1\ttwo',
+      expect.stringContaining('asked.txt'),
+      '1\tx',
+    ]);
+    await ada.client.patch(policy, { write: 'auto' });
+  });
+});
+
 describe('output', () => {
   it('may hold NUL bytes and broken UTF-8', async () => {
     const from = model.requests.length;

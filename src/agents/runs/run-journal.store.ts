@@ -27,7 +27,7 @@ import {
   NEXT_RUNNABLE,
   type RunEnd,
   type RunSums,
-  startedRow,
+  startedRows,
   sumsRow,
   transition,
   withUsage,
@@ -127,7 +127,7 @@ export class RunJournal extends FencedWriter {
 
   /** A call that was planned is made now. */
   async startCall(call: PlannedCall, events: NewEvent[]): Promise<void> {
-    await this.record(events, { also: [startedRow(call)], precedesModelCall: false });
+    await this.record(events, { also: [startedRows([call])], precedesModelCall: false });
   }
 
   /** People are asked about calls, none of which has been made: the run waits, and no worker has it meanwhile. */
@@ -152,14 +152,14 @@ export class RunJournal extends FencedWriter {
   }
 
   /**
-   * A call has given its result, and may have left a write to be recorded with it; `next`, where there is one, counts as
-   * started from now on.
+   * A call has given its result, and may have left a write to be recorded with it; the calls of `next` count as started from
+   * now on.
    */
   async finishCall(
     call: PlannedCall,
     { output, isError, hasRun = false, write }: ToolResult & { hasRun?: boolean; write?: JoinedWrite },
     events: NewEvent[],
-    next?: PlannedCall,
+    next: readonly PlannedCall[] = [],
   ): Promise<void> {
     const finished = sql`finished as (
       update tool_call c set state = 'finished', output = ${storableText(output)}, is_error = ${isError}, finished_at = now()
@@ -167,7 +167,7 @@ export class RunJournal extends FencedWriter {
       returning c.step, c.position, c.started_at)`;
     const also = [finished];
     if (hasRun) also.push(enterToolCall(FENCED, sql`finished`));
-    if (next) also.push(startedRow(next));
+    if (next.length > 0) also.push(startedRows(next));
     const joined = write?.join();
     if (!joined) await write?.settle();
     let recorded: boolean | undefined;

@@ -101,10 +101,11 @@ export function withUsage(
 export const sumsRow = ({ usage, costUsd }: RunSums): Sql => sql`
   usage = ${JSON.stringify(usage)}::jsonb, cost_usd = ${costUsd}::float8`;
 
-/** Marks a planned call as started. */
-export const startedRow = ({ step, position }: PlannedCall): Sql => sql`started as (
+/** Marks planned calls as started. */
+export const startedRows = (calls: readonly PlannedCall[]): Sql => sql`started as (
   update tool_call c set state = 'started', started_at = now()
-  from fenced where c.run_id = fenced.id and c.step = ${step} and c.position = ${position})`;
+  from fenced where c.run_id = fenced.id
+    and (c.step, c.position) in (${sql.join(calls.map(({ step, position }) => sql`(${step}, ${position})`))}))`;
 
 /** How a run ended. */
 export type RunEnd =

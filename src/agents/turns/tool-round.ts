@@ -53,9 +53,17 @@ interface Work {
   ready(): Promise<void>;
   /** Whether a call may be written down as started before its turn. */
   mayStart(call: OpenCall): boolean;
+  /** Whether a call only reads, and so may be made together with those beside it that do. */
+  mayOverlap(call: OpenCall): boolean;
 }
 
-/** Brings the tool calls of one step to their results: one after the other, but for tasks, which go on at the same time. */
+/** So many calls that only read are made at once. */
+const MAX_AT_ONCE = 8;
+
+/**
+ * Brings the tool calls of one step to their results. Neighbours that only read are made together, up to {@link MAX_AT_ONCE};
+ * any other call begins when all before it have ended. Tasks go on at the same time.
+ */
 export class ToolRound {
   private finishing: Promise<void> = Promise.resolve();
   /** Calls that were written down as started with the result of the one before them. */
@@ -74,9 +82,11 @@ export class ToolRound {
 
   /** Of the calls of a new step, those that may begin with it: what may have to wait does not. */
   planned(calls: readonly PlannedCall[]): PlannedCall[] {
+    const others = calls.filter(({ tool }) => tool !== TASK);
+    const first = new Set(together(others, 0, call => this.mayOverlap(call)));
     return calls.map(call => ({
       ...call,
-      startsAtOnce: call.startsAtOnce && this.tools.verdict(call) === 'make',
+      startsAtOnce: (call.startsAtOnce || first.has(call)) && this.tools.verdict(call) === 'make',
     }));
   }
 
@@ -86,6 +96,7 @@ export class ToolRound {
       resultOf: (call, activity) => this.outcome(call, activity),
       ready: () => this.tools.refreshPolicy(),
       mayStart: call => !this.isPressed && this.tools.verdict(call) === 'make',
+      mayOverlap: call => this.mayOverlap(call),
     };
     for (let open = calls; ; ) {
       const { toAsk, waiting } = await this.finishAll(open, work, [then]);
@@ -108,36 +119,46 @@ export class ToolRound {
       resultOf: async call => ({ output: call.mayHaveHappened ? INTERRUPTED : reason, isError: true }),
       ready: async () => undefined,
       mayStart: () => false,
+      mayOverlap: () => false,
     });
   }
 
   private async finishAll(
     calls: readonly OpenCall[],
-    { resultOf, ready, mayStart }: Work,
+    { resultOf, ready, mayStart, mayOverlap }: Work,
     then: NewEvent[] = [],
   ): Promise<Left> {
     let open = calls.length;
     let toAsk: readonly OpenCall[] = [];
     const waiting: OpenCall[] = [];
-    const finish = (call: OpenCall, result: Outcome, starting?: OpenCall) =>
+    const finish = (call: OpenCall, result: Outcome, starting: readonly OpenCall[] = []) =>
       this.inTurn(() => this.finish(call, result, starting, --open === 0 ? then : []));
     const others = calls.filter(({ tool }) => tool !== TASK);
     const tasks = calls.filter(({ tool }) => tool === TASK);
     const activity = tasks.length > 0 ? new RoundActivity(1 + tasks.length) : undefined;
-    const oneByOne = async () => {
-      for (const [index, call] of others.entries()) {
+    const inOrder = async () => {
+      for (let at = 0; at < others.length && toAsk.length === 0; ) {
         this.signal.throwIfAborted();
-        const result = await resultOf(call, activity);
-        if (typeof result === 'string') {
-          toAsk = others.slice(index);
-          break;
-        }
-        const next = others[index + 1];
-        if (next) await ready();
-        await finish(call, result, next && !next.mayHaveHappened && mayStart(next) ? next : undefined);
+        const group = together(others, at, mayOverlap);
+        at += group.length;
+        const left = new Set<OpenCall>();
+        let unfinished = group.length;
+        const one = async (call: OpenCall) => {
+          const result = await resultOf(call, activity);
+          unfinished -= 1;
+          if (typeof result === 'string') left.add(call);
+          if (unfinished > 0 || left.size > 0 || at === others.length)
+            return typeof result === 'string' ? undefined : finish(call, result);
+          await ready();
+          const next = together(others, at, mayOverlap);
+          return finish(call, result as Outcome, next.filter(mayBegin));
+        };
+        await this.all(group.map(one));
+        if (left.size > 0) toAsk = [...group.filter(call => left.has(call)), ...others.slice(at)];
       }
       activity?.rest();
     };
+    const mayBegin = (call: OpenCall) => !call.mayHaveHappened && mayStart(call);
     const task = async (call: OpenCall) => {
       this.signal.throwIfAborted();
       const result = await resultOf(call, activity);
@@ -146,7 +167,7 @@ export class ToolRound {
       if (result !== 'ask') await finish(call, result);
       activity?.rest();
     };
-    await this.all([oneByOne(), ...tasks.map(task)]);
+    await this.all([inOrder(), ...tasks.map(task)]);
     return { toAsk, waiting };
   }
 
@@ -172,21 +193,20 @@ export class ToolRound {
     return turn;
   }
 
-  /** The result of one call and the start of the next are written down together. */
+  /** The result of one call and the start of those that are next are written down together. */
   private async finish(
     call: OpenCall,
     result: Outcome,
-    starting: OpenCall | undefined,
+    starting: readonly OpenCall[],
     then: NewEvent[],
   ): Promise<void> {
     const { callId: id, tool, step } = call;
     const data = { id, tool, step, output: result.output, is_error: result.isError };
     const events: NewEvent[] = [...(await this.deltas.handOver()), { type: 'tool.finished', data }];
     for (const path of result.changed ?? []) events.push({ type: 'file.changed', data: { path, id } });
-    if (starting) events.push(toolStarted(starting));
-    events.push(...then);
+    events.push(...starting.map(toolStarted), ...then);
     await this.journal.finishCall(call, result, events, starting);
-    if (starting) this.started.add(starting);
+    for (const next of starting) this.started.add(next);
   }
 
   private async outcome(call: OpenCall, activity: RoundActivity | undefined): Promise<Outcome | Unfinished> {
@@ -202,6 +222,11 @@ export class ToolRound {
     if (!call.startsAtOnce && !this.started.has(call))
       await this.inTurn(() => this.journal.startCall(call, [toolStarted(call)]));
     return this.call(call, () => this.tasks.opened().run(call, activity ?? new RoundActivity(1)));
+  }
+
+  /** A call that only reads, and about which no one has to be asked. */
+  private mayOverlap(call: OpenCall): boolean {
+    return this.tools.subjectOf(call)?.effect === 'read' && this.tools.verdict(call) === 'make';
   }
 
   /** Whether a message waits that no further call is to keep from entering. */
@@ -254,4 +279,15 @@ export class ToolRound {
     const result = await (tool === TASK ? made() : work.during(made));
     return result === 'waits' ? result : { ...result, write: work.left };
   }
+}
+
+/** The calls from `at` on that are made together: neighbours that may overlap, or one call alone. */
+function together(
+  calls: readonly OpenCall[],
+  at: number,
+  mayOverlap: (call: OpenCall) => boolean,
+): readonly OpenCall[] {
+  const most = calls.slice(at, at + MAX_AT_ONCE);
+  const end = most.findIndex(call => !mayOverlap(call));
+  return most.slice(0, Math.max(1, end === -1 ? most.length : end));
 }
