@@ -12,17 +12,18 @@ import { stage } from './stage.mjs';
 const sandboxTools = { bwrap: 'bubblewrap', setpriv: 'util-linux', prlimit: 'util-linux', git: 'git' };
 /**
  * What only tests need: a Redis server and a Docker engine of their own, a browser for the pages that people see, programs
- * that make hostile folders and certificates, open what the service has written, and install packages in a sandbox.
+ * that make hostile folders and certificates, open what the service has written, and install packages in a sandbox. Sandboxes
+ * have the system's own programs alone, whatever else is on the PATH.
  */
 const testTools = {
   'redis-server': 'redis-server',
   dockerd: 'docker.io',
   chromium: 'chromium',
   nginx: 'nginx-light',
-  flask: 'python3-flask',
+  '/usr/bin/flask': 'python3-flask',
   openssl: 'openssl',
-  pip3: 'python3-pip',
-  python3: 'python3',
+  '/usr/bin/pip3': 'python3-pip',
+  '/usr/bin/python3': 'python3',
   unzip: 'unzip',
 };
 /** What makes tests faster; not every Debian has it. */
@@ -121,6 +122,7 @@ function packagesMissing(tools) {
 }
 
 function isOnPath(program) {
+  if (path.isAbsolute(program)) return isExecutable(program);
   const folders = (process.env.PATH ?? '').split(path.delimiter).filter(Boolean);
   return folders.some(folder => isExecutable(path.join(folder, program)));
 }

@@ -107,6 +107,10 @@ describe('the least role, the scope and the effect of each permission', () => {
       'agent.stop': 'editor agent:run destructive',
       'approval.read': 'viewer approvals:read read',
       'approval.decide': 'editor approvals:write expose',
+      'automation.read': 'viewer automations:read read',
+      'automation.run': 'editor automations:run write',
+      'automation.deploy': 'editor automations:write expose',
+      'automation.manage': 'editor automations:write destructive',
     });
   });
 });
