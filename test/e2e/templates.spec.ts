@@ -244,6 +244,7 @@ describe('secrets', () => {
     writeFileSync(path.join(folderOf(workspace), 'wide.txt'), `\ufeffline\n${TOKEN}\n`, 'utf16le');
     const blocked = await publish(workspace);
     const [version] = blocked.template.versions;
+    expect(blocked.end.data.result).toEqual({ workspace_id: workspace, outcome: 'blocked' });
     expect(version).toMatchObject({
       state: 'blocked',
       findings: [

@@ -14,6 +14,12 @@ export class WatchOperation extends OperationId {
 export class OperationResultView {
   @Field.id('The workspace that it made, or read')
   workspace_id: string;
+
+  @Field.text('How it came out, for kinds that can complete in more than one way', {
+    optional: true,
+    example: 'published',
+  })
+  outcome?: string;
 }
 
 export class OperationView {

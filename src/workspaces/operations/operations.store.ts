@@ -17,6 +17,8 @@ export interface Progress {
 
 export interface Result {
   readonly workspace_id: string;
+  /** How it came out, for kinds that can complete in more than one way. */
+  readonly outcome?: string;
 }
 
 /** A kind of long work, with its input. */

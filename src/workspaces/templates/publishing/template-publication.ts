@@ -62,14 +62,13 @@ export class TemplatePublication implements OperationWork<PublishInput> {
     const work = () => this.publish(operation, report, signal);
     const copied = await this.limit.run(work, { whose, signal });
     await this.templates.keepCopied(operation.input.version_id, copied);
-    return { workspace_id: operation.subject_id };
+    return { workspace_id: operation.subject_id, outcome: stateAfter(copied.findings, operation.input) };
   }
 
   async complete(unit: UnitOfWork, { input }: Publish): Promise<void> {
     const version = versionOf(input);
     const found = await this.templates.version(version.id, unit);
-    const isOpen = found?.findings.some(({ fingerprint }) => !input.acknowledge.includes(fingerprint));
-    if (!found || isOpen) {
+    if (!found || stateAfter(found.findings, input) === 'blocked') {
       await this.templates.settle(unit, version.id, 'blocked');
       await this.events.publish(unit, templateBlocked, { version_id: version.id });
       return this.removeFiles(unit, version);
@@ -147,6 +146,10 @@ export class TemplatePublication implements OperationWork<PublishInput> {
     return this.jobs.enqueue(unit, removeTemplateFiles, newId(), { folder: folderOfVersion(version) });
   }
 }
+
+/** A finding blocks the version until its publisher acknowledges it. */
+const stateAfter = (findings: readonly FoundSecret[], { acknowledge }: PublishInput) =>
+  findings.every(({ fingerprint }) => acknowledge.includes(fingerprint)) ? 'published' : 'blocked';
 
 const versionOf = ({ template_id, version_id }: PublishInput) => ({ id: version_id, template_id });
 
