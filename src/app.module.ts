@@ -1,6 +1,7 @@
 import { DynamicModule, Module } from '@nestjs/common';
 import { AgentModule } from './agents/agent.module.js';
 import { AutomationModule } from './automation/automation.module.js';
+import { ConnectionsModule } from './connections/connections.module.js';
 import { HostingModule } from './hosting/hosting.module.js';
 import { IdentityModule, identityEntities } from './identity/identity.module.js';
 import { HealthModule } from './platform/health/index.js';
@@ -27,6 +28,7 @@ export class AppModule {
         PlatformModule.with({ ...parts, entities }),
         IdentityModule,
         WorkspacesModule,
+        ConnectionsModule,
         AgentModule,
         HostingModule,
         AutomationModule,

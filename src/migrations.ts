@@ -23,6 +23,8 @@ import { Webhooks } from './automation/notifications/webhooks/migrations/2026112
 import { Triggers } from './automation/triggers/migrations/20261128-triggers.js';
 import { HostedAccess } from './hosting/access/migrations/20261124-hosted-access.js';
 import { CustomDomains } from './hosting/hosts/migrations/20261124-custom-domains.js';
+import { OAuthFlows } from './connections/flows/migrations/20261129-oauth-flows.js';
+import { TokenSets } from './connections/tokens/migrations/20261129-token-sets.js';
 import { HostNamesTable } from './hosting/hosts/migrations/20261124-host-names.js';
 import { SiteStorageColumns } from './hosting/sites/migrations/20261124-site-storage.js';
 import { SitesTables } from './hosting/sites/migrations/20261124-sites.js';
@@ -155,4 +157,6 @@ export const migrations = [
   { name: '20261127-automations', class: Automations },
   { name: '20261128-triggers', class: Triggers },
   { name: '20261129-chat-lists', class: ChatLists },
+  { name: '20261129-token-sets', class: TokenSets },
+  { name: '20261129-oauth-flows', class: OAuthFlows },
 ];

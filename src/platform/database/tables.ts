@@ -283,6 +283,12 @@ export interface Schema {
   oauth_client: {
     id: string; metadata: Json<'oauth_client.metadata'>; created_at: Time; last_used_at: Time | null;
   };
+  oauth_flow: {
+    id: string; kind: string; subject_id: string; organization_id: string; user_id: string;
+    start_hash: string; state_hash: string | null; browser: string | null; details: Buffer;
+    held: Buffer | null; outcome: Json<'oauth_flow.outcome'> | null; expires_at: Time;
+    consumed_at: Time | null; created_at: Time;
+  };
   oauth_grant: {
     id: string; user_id: string; client_id: string; client_name: string; redirect_host: string | null;
     scopes: Told<'oauth_grant.scopes', string[]>; resources: Told<'oauth_grant.resources', string[]>;
@@ -447,6 +453,14 @@ export interface Schema {
     findings: Generated<Json<'template_version.findings'>>;
     skipped: Generated<Json<'template_version.skipped'>>; files: Generated<number>; bytes: Generated<Big>;
     published_by: string | null; created_at: Time;
+  };
+  token_set: {
+    id: string; kind: string; organization_id: string; secret_id: string;
+    state: 'active' | 'needs_reauth' | 'error'; reason: string | null;
+    scopes: Told<'token_set.scopes', string[]>; is_renewable: boolean; fresh_until: Time | null;
+    access_expires_at: Time | null; refresh_expires_at: Time | null; refresh_at: Time | null;
+    warn_at: Time | null; revision: number; holder: string | null; failures: number; retry_at: Time | null;
+    last_used_at: Time | null; created_at: Time; updated_at: Time;
   };
   tool_call: {
     run_id: string; step: number; position: number; call_id: string; tool: string;
