@@ -11,6 +11,11 @@ import type { Duplex } from 'node:stream';
 import { AllowList } from './allow-list.js';
 import { dial, permittedAddresses, type Resolver, systemResolver } from './dial.js';
 import { splitAuthority } from './host.js';
+import type { CertificateAuthority } from './inspection/certificate-authority.js';
+import { type CredentialRule, CredentialRules } from './inspection/credential-rule.js';
+import type { ExchangeForwarder } from './inspection/inspected-exchange.js';
+import { type CredentialUse, Inspector } from './inspection/inspector.js';
+import { verifiedConnection } from './inspection/verified-connection.js';
 import { ByteMeter } from './meter.js';
 import { EgressRefusal } from './refusal.js';
 import { plainHeaders, requireSameHost } from './request-head.js';
@@ -23,6 +28,21 @@ export interface EgressConnection {
   bytes_out: number;
   bytes_in: number;
   duration_ms: number;
+}
+
+/** Puts credentials into requests to hosts that have rules; connections to these hosts end at the proxy. */
+export interface InspectionOptions {
+  readonly rules: readonly CredentialRule[];
+  /** Of this one sandbox, which trusts it. */
+  readonly authority: CertificateAuthority;
+  readonly forwarder: ExchangeForwarder;
+  /** Which addresses may be connected to where a rule names the host; those of `allows` by default. */
+  readonly allows?: (address: string, host: string, port: number) => boolean;
+  /** Whom the proxy trusts, in PEM, besides Node's own defaults. */
+  readonly trusted?: readonly string[];
+  /** What to say of how a request gets permitted. */
+  readonly advice?: string;
+  readonly onUse?: (use: CredentialUse) => void;
 }
 
 export interface EgressProxyOptions {
@@ -44,6 +64,7 @@ export interface EgressProxyOptions {
   advice?: string;
   onConnection?: (connection: EgressConnection) => void;
   onRefusal?: (refusal: EgressRefusal, target: string) => void;
+  inspection?: InspectionOptions;
 }
 
 const GiB = 2 ** 30;
@@ -71,6 +92,8 @@ export class EgressProxy {
   private readonly open = new Set<Duplex>();
   /** Connections to hosts, and which host each leads to. */
   private readonly leading = new Map<Socket, string>();
+  private readonly inspector: Inspector | undefined;
+  private rules = new CredentialRules();
 
   constructor(options: EgressProxyOptions) {
     this.options = { ...defaults, ...options };
@@ -85,6 +108,8 @@ export class EgressProxy {
       answer(socket, new EgressRefusal('request', 'This is no request that a proxy understands'));
     });
     this.server.on('connection', socket => this.keep(socket));
+    this.inspector = options.inspection && this.inspectorFor(options.inspection);
+    this.setRules(options.inspection?.rules ?? []);
   }
 
   /** @param path of a Unix socket */
@@ -96,11 +121,27 @@ export class EgressProxy {
   /** From now on these hosts may be reached; connections to others end at once. */
   setHosts(hosts: readonly string[]): void {
     this.list = new AllowList(hosts);
-    for (const [socket, host] of this.leading) if (!this.list.allows(host)) socket.destroy();
+    for (const [socket, host] of this.leading)
+      if (!this.list.allows(host) && !this.rules.hasHost(host)) socket.destroy();
+  }
+
+  /**
+   * From now on requests to these hosts get credentials, and nothing else goes there. Connections to hosts whose rules
+   * have changed end at once. Without `inspection` there can be no rules.
+   */
+  setRules(list: readonly CredentialRule[]): void {
+    const before = this.rules;
+    const rules = new CredentialRules(list);
+    if (list.length > 0 && !this.inspector) throw new Error('This proxy inspects nothing');
+    this.rules = rules;
+    this.inspector?.setRules(rules);
+    for (const [socket, host] of this.leading)
+      if (before.stateOf(host) !== rules.stateOf(host)) socket.destroy();
   }
 
   /** Ends every connection. Harmless twice. */
   async close(): Promise<void> {
+    this.inspector?.close();
     for (const socket of this.open) socket.destroy();
     if (!this.server.listening) return;
     const closed = once(this.server, 'close');
@@ -115,6 +156,13 @@ export class EgressProxy {
     try {
       const { host, port } = splitAuthority(target);
       requireSameHost(request, host);
+      if (this.inspector && this.rules.hasHost(host)) {
+        this.requireRule(host, port);
+        client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        if (head.length > 0) client.unshift(head);
+        this.inspector.accept(client as Socket, host, port);
+        return;
+      }
       const server = await this.connect(host, port);
       if (client.destroyed) return void server.destroy();
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
@@ -139,6 +187,8 @@ export class EgressProxy {
       const [, authority = '', path = ''] = /^http:\/\/([^/?#]*)([^#]*)/i.exec(target) ?? [];
       const { host, port } = splitAuthority(authority, 80);
       requireSameHost(request, host);
+      if (this.rules.hasHost(host))
+        throw new EgressRefusal('rule', `${host} is reached over https alone: write https:// in the address`);
       const server = await this.connect(host, port);
       this.meter.count(request.socket, server);
       const onward = httpRequest({
@@ -164,13 +214,29 @@ export class EgressProxy {
 
   /** A connection to a host that may be reached, which tells of itself when it is over. */
   private async connect(host: string, port: number): Promise<Socket> {
-    const { ports, allows, resolve, connectTimeoutMs, idleTimeoutMs, maxConnections } = this.options;
-    this.requireListed(host);
+    const { ports, allows } = this.options;
+    const requirePermitted = () => {
+      this.requireListed(host);
+      // A rule may have come while it was looked up: then nothing but requests with a credential goes there.
+      if (this.rules.hasHost(host)) throw new EgressRefusal('rule', `${host} has just got a credential`);
+    };
+    requirePermitted();
     if (!ports.includes(port))
       throw new EgressRefusal(
         'port',
         `Port ${port} of ${host} may not be reached from here, only ${ports.join(' and ')}`,
       );
+    return this.dial(host, port, allows, requirePermitted);
+  }
+
+  /** Throws EgressRefusal, also where it is not permitted any more once it is connected. */
+  private async dial(
+    host: string,
+    port: number,
+    allows: (address: string, host: string) => boolean,
+    requirePermitted: () => void,
+  ): Promise<Socket> {
+    const { resolve, connectTimeoutMs, idleTimeoutMs, maxConnections } = this.options;
     if (this.open.size > maxConnections * 2)
       throw new EgressRefusal('too_much', `There are ${maxConnections} connections already: close some`);
     this.meter.requireRoom();
@@ -187,13 +253,38 @@ export class EgressProxy {
     });
     const address = socket.remoteAddress;
     try {
-      // The list may have changed while it was looked up and dialled.
-      this.requireListed(host);
+      // What is permitted may have changed while it was looked up and dialled.
+      requirePermitted();
       return socket;
     } catch (error) {
       socket.destroy();
       throw error;
     }
+  }
+
+  private inspectorFor(inspection: InspectionOptions): Inspector {
+    const { authority, forwarder, trusted, advice = '', onUse = () => undefined } = inspection;
+    const allows = inspection.allows ?? this.options.allows;
+    const { idleTimeoutMs, connectTimeoutMs } = this.options;
+    return new Inspector({
+      ...{ authority, forwarder, advice, idleTimeoutMs, onUse },
+      onBytes: bytes => this.meter.add(bytes),
+      onRefusal: (refusal, target) => this.options.onRefusal(refusal, target),
+      connect: async (host, port) => {
+        const socket = await this.dial(
+          host,
+          port,
+          address => allows(address, host, port),
+          () => this.requireRule(host, port),
+        );
+        return verifiedConnection(socket, host, { trusted, timeoutMs: connectTimeoutMs });
+      },
+    });
+  }
+
+  private requireRule(host: string, port: number): void {
+    if (this.rules.of(host, port).length > 0) return;
+    throw new EgressRefusal('port', `Port ${port} of ${host} may not be reached from here`);
   }
 
   private requireListed(host: string): void {

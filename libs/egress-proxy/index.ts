@@ -1,7 +1,22 @@
 export { AllowList, normalizeEntry } from './allow-list.js';
 export type { Resolver } from './dial.js';
-export { type EgressConnection, EgressProxy, type EgressProxyOptions } from './egress-proxy.js';
+export {
+  type EgressConnection,
+  EgressProxy,
+  type EgressProxyOptions,
+  type InspectionOptions,
+} from './egress-proxy.js';
 export { normalizeHost } from './host.js';
+export { CertificateAuthority } from './inspection/certificate-authority.js';
+export {
+  type CredentialRule,
+  CredentialRules,
+  type CredentialValue,
+  fieldName,
+  normalizePrefix,
+} from './inspection/credential-rule.js';
+export type { ExchangeForwarder, InspectedExchange } from './inspection/inspected-exchange.js';
+export type { CredentialUse } from './inspection/inspector.js';
 export { presets } from './presets.js';
 export { EgressRefusal, type RefusalReason } from './refusal.js';
 export { proxyVariables, RELAY_PORT, relaySource, startRelay } from './relay.js';

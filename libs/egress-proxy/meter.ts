@@ -16,6 +16,12 @@ export class ByteMeter {
       );
   }
 
+  /** Counts what was transferred; throws EgressRefusal if that was too much. */
+  add(bytes: number): void {
+    this.bytes += bytes;
+    if (this.bytes > this.most) this.requireRoom();
+  }
+
   /** Counts what comes from either of two that are joined. */
   count(...both: [Duplex, Duplex]): void {
     for (const one of both) {

@@ -1,4 +1,7 @@
-/** What was wrong: the name itself, its not being listed, its port, where it leads, or that there was too much. */
+/**
+ * What was wrong: the name itself, its not being listed, its port, where it leads, or that there was too much; of requests that get
+ * a credential: their path, their method, that no rule permits them, the credential, or the server's certificate.
+ */
 export type RefusalReason =
   | 'host'
   | 'not_listed'
@@ -6,6 +9,11 @@ export type RefusalReason =
   | 'address'
   | 'unresolved'
   | 'too_much'
+  | 'path'
+  | 'method'
+  | 'rule'
+  | 'credential'
+  | 'tls'
   | 'request';
 
 /** A connection that is not made; the message is meant for the requester. */

@@ -18,7 +18,8 @@ export function answerHeaders({ headers, status, body }: AnswerHead, rules: Forw
     if ((ends(name) && !announces) || REFUSED.test(name)) continue;
     // RFC 9110, section 8.6: an answer without a body by its status has no length.
     if (name === 'content-length' && (status === 204 || status < 200)) continue;
-    const own = name === 'set-cookie' ? headers[at + 1]?.replace(COOKIE_DOMAIN, '') : headers[at + 1];
+    const isNarrowed = name === 'set-cookie' && !rules.isOutbound;
+    const own = isNarrowed ? headers[at + 1]?.replace(COOKIE_DOMAIN, '') : headers[at + 1];
     const value = change(name, own ?? '');
     if (value !== undefined) sent.push(written, value);
   }

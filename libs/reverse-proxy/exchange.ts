@@ -5,7 +5,7 @@ import { type AnswerHead, AnswerParser } from './answer-parser.js';
 import { AnswerReader } from './answer-reader.js';
 import { valuesOf } from './fields.js';
 import { ProxyError } from './proxy-error.js';
-import type { ForwardRules } from './request-head.js';
+import type { AnswerGate, ForwardRules } from './request-head.js';
 import { RequestSender } from './request-sender.js';
 import type { Upstream } from './upstream.js';
 
@@ -26,6 +26,9 @@ export class Exchange {
   private keepAlive = false;
   private readonly parser: AnswerParser;
   private readonly reader: AnswerReader;
+  private readonly gate: AnswerGate | undefined;
+  /** What is not sent yet. */
+  private heldHead: AnswerHead | undefined;
 
   constructor(
     private readonly request: IncomingMessage,
@@ -40,6 +43,7 @@ export class Exchange {
       end: (trailers, rest) => this.end(trailers, rest),
     });
     this.reader = new AnswerReader(this.parser, fault => this.fail(fault));
+    this.gate = rules.gate?.(chunk => this.send(chunk));
   }
 
   /** Nothing of an answer came on a connection that was used before. */
@@ -60,6 +64,7 @@ export class Exchange {
       await this.ending.promise;
     } finally {
       this.reader.stopWaiting();
+      this.gate?.stop();
       rules.signal?.removeEventListener('abort', ended);
       response.off('close', gone);
       response.off('drain', this.resume);
@@ -78,9 +83,11 @@ export class Exchange {
     this.reader.start(socket);
     this.response.on('drain', this.resume);
     this.reader.expect(this.rules.silenceMs ?? SILENCE_MS, NO_ANSWER);
-    this.sender = new RequestSender(this.request, socket, this.rules, () => {
+    const sent = () => {
       if (!this.hasAnswer) this.reader.expect(this.rules.answerMs ?? ANSWER_MS, NO_ANSWER);
-    });
+    };
+    const counted = (data: Buffer) => this.count(data.length, 0);
+    this.sender = new RequestSender(this.request, socket, this.rules, sent, counted);
     this.sender.start();
   }
 
@@ -92,6 +99,8 @@ export class Exchange {
   private pass({ status, headers }: AnswerHead): void {
     const { response } = this;
     if (response.headersSent || response.destroyed) return;
+    // Hints are for browsers; nothing has read these.
+    if (this.gate && status === 103) return;
     const links = valuesOf(headers, 'link');
     if (status === 100) response.writeContinue();
     else if (status === 102) response.writeProcessing();
@@ -99,12 +108,19 @@ export class Exchange {
   }
 
   private begin(head: AnswerHead): void {
-    const { response } = this;
     if (head.status === 101)
       throw new ProxyError('invalid', 'The server switched to a protocol that nobody asked for');
     this.hasAnswer = true;
     this.keepAlive = head.keepAlive && head.body !== 'close';
     this.reader.expect(this.rules.silenceMs ?? SILENCE_MS, 'The answer stopped');
+    this.heldHead = head;
+    if (this.gate?.head(head) ?? true) this.sendHead();
+  }
+
+  private sendHead(): void {
+    const { response, heldHead: head } = this;
+    if (!head) return;
+    this.heldHead = undefined;
     const headers = answerHeaders(head, this.rules);
     response.sendDate = valuesOf(headers, 'date').length === 0;
     response.writeHead(head.status, head.reason, headers);
@@ -113,10 +129,30 @@ export class Exchange {
   }
 
   private body(chunk: Buffer): void {
+    this.count(0, chunk.length);
+    if (this.isOver) return;
+    if (this.gate) this.gate.body(chunk);
+    else this.send(chunk);
+  }
+
+  private send(chunk: Buffer): void {
+    if (this.response.destroyed) return;
+    this.sendHead();
     if (!this.response.write(chunk)) this.socket?.pause();
   }
 
+  private count(out: number, back: number): void {
+    try {
+      this.rules.onBytes?.(out, back);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
   private end(trailers: readonly string[], rest: Buffer): void {
+    if (this.isOver) return;
+    this.gate?.end(trailers);
+    this.sendHead();
     const sent = answerTrailers(trailers);
     if (sent.length > 0) this.response.addTrailers(sent);
     this.response.end();

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { AnswerHead } from './answer-parser.js';
 import { endsHere, isFieldValue, membersOf, valuesOf } from './fields.js';
 
 /** How a request and its answer are changed on their way. */
@@ -23,6 +24,23 @@ export interface ForwardRules {
   readonly silenceMs?: number;
   /** Ends the exchange. */
   readonly signal?: AbortSignal;
+  /** The upstream is not ours: it is not told of the client (`X-Forwarded-*`), and its cookies keep their domain. */
+  readonly isOutbound?: boolean;
+  /** What reads the answer on its way and may hold it for a moment: what it sends goes on to the client. */
+  readonly gate?: (send: (chunk: Buffer) => void) => AnswerGate;
+  /** Told of bytes of bodies, in both directions; an error that it throws ends the exchange. */
+  readonly onBytes?: (out: number, back: number) => void;
+}
+
+/** Reads an answer on its way. An error that it throws ends the exchange, before the answer has begun or in its midst. */
+export interface AnswerGate {
+  /** Whether the head may go on before the body; else it goes with the first that is sent. */
+  head(head: AnswerHead): boolean;
+  body(chunk: Buffer): void;
+  /** Sends what is left. */
+  end(trailers: readonly string[]): void;
+  /** The exchange is over; harmless twice. */
+  stop(): void;
 }
 
 /** Set by the proxy that stands nearest to the server. */
@@ -75,7 +93,7 @@ export function requestHead(request: IncomingMessage, rules: ForwardRules, upgra
     if (value !== undefined && isFieldValue(value)) head += `${written}: ${value}\r\n`;
   }
   for (let at = 0; at < added.length; at += 2) head += `${added[at]}: ${added[at + 1]}\r\n`;
-  head += forwarded(request, rules);
+  if (!rules.isOutbound) head += forwarded(request, rules);
   if (membersOf(rawHeaders, 'te').includes('trailers')) head += 'TE: trailers\r\n';
   if (valuesOf(rawHeaders, 'transfer-encoding').length > 0) head += 'Transfer-Encoding: chunked\r\n';
   head += upgrade

@@ -6,12 +6,13 @@ import { type ForwardRules, requestBody, requestHead } from './request-head.js';
 export class RequestSender {
   private isSent = false;
 
-  /** `sent` is called when all of it was written. */
+  /** `sent` is called when all of it was written, `counted` for each piece of its body. */
   constructor(
     private readonly request: IncomingMessage,
     private readonly socket: Duplex,
     private readonly rules: ForwardRules,
     private readonly sent: () => void,
+    private readonly counted: (data: Buffer) => void,
   ) {}
 
   /** All of the request was written. */
@@ -40,11 +41,13 @@ export class RequestSender {
   }
 
   private readonly plain = (data: Buffer): void => {
+    this.counted(data);
     if (!this.socket.write(data)) this.request.pause();
   };
 
   private readonly chunk = (data: Buffer): void => {
     if (data.length === 0) return;
+    this.counted(data);
     this.socket.cork();
     this.socket.write(`${data.length.toString(16)}\r\n`, 'latin1');
     this.socket.write(data);
