@@ -57,6 +57,8 @@ export class Exchange {
     const ended = () => this.abort('The exchange was ended');
     rules.signal?.addEventListener('abort', ended, { once: true });
     response.once('close', gone);
+    // It may end while there is no connection yet, when nothing waits for it.
+    this.ending.promise.catch(() => undefined);
     try {
       if (rules.signal?.aborted) ended();
       if (response.destroyed || request.destroyed) gone();

@@ -107,7 +107,10 @@ const extension = (id: string, value: Buffer, isCritical = false): Buffer =>
 
 /** RFC 7093, section 2: any hash will do that tells keys apart. */
 const keyId = (key: KeyObject): Buffer =>
-  createHash('sha256').update(key.export({ type: 'spki', format: 'der' })).digest().subarray(0, 20);
+  createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest()
+    .subarray(0, 20);
 
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));

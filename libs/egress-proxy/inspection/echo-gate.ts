@@ -4,7 +4,8 @@ import type { SecretForms } from './secret-forms.js';
 const READ_BYTES = 1024 * 1024;
 /** How long a text of unknown length is held. */
 const HOLD_MS = 100;
-const TEXT = /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|javascript|x-www-form-urlencoded|yaml|toml)\b)/i;
+const TEXT =
+  /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|javascript|x-www-form-urlencoded|yaml|toml)\b)/i;
 /** Texts that are read as they come. */
 const STREAM = /^(?:text\/event-stream|application\/(?:x-)?(?:ndjson|json-seq|stream\+json))\b/i;
 

@@ -157,8 +157,12 @@ export class Inspector {
       const fault = causeOf(error);
       if (fault instanceof EgressRefusal) this.options.onRefusal(fault, this.nameOf(tunnel.socket));
       const [status, message] = answerOf(fault);
-      response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
-      response.end(`${message}\n`);
+      const body = `${message}\n`;
+      response.writeHead(status, {
+        ...{ 'content-type': 'text/plain; charset=utf-8', connection: 'close' },
+        'content-length': Buffer.byteLength(body),
+      });
+      response.end(body);
     }
   }
 
@@ -206,9 +210,11 @@ export class Inspector {
   ): { rule: CredentialRule; prefix: string }[] {
     const named = splitAuthority(headers.host ?? '', 443);
     if (named.host !== host || named.port !== port)
-      throw new EgressRefusal('host', `The header Host names another host than the connection, which is to ${host}`);
-    if (REFUSED_METHODS.has(method))
-      throw new EgressRefusal('method', `${method} does not get a credential`);
+      throw new EgressRefusal(
+        'host',
+        `The header Host names another host than the connection, which is to ${host}`,
+      );
+    if (REFUSED_METHODS.has(method)) throw new EgressRefusal('method', `${method} does not get a credential`);
     const path = pathOf(url);
     const rules = this.rules.of(host, port);
     const found = rules.flatMap(rule => {
@@ -245,7 +251,8 @@ function answerOf(error: unknown): [number, string] {
     return [OF_THE_SERVER.includes(error.reason) ? 502 : 403, error.message];
   if (error instanceof SecretEchoed) return [502, error.message];
   const { status, message } = error as { status?: unknown; message?: unknown };
-  if (typeof status === 'number' && typeof message === 'string') return [status === 499 ? 502 : status, message];
+  if (typeof status === 'number' && typeof message === 'string')
+    return [status === 499 ? 502 : status, message];
   return [502, 'The request could not be sent on'];
 }
 

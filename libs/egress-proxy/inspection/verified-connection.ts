@@ -22,9 +22,7 @@ export function verifiedConnection(
   const fail = (error: Error): void => {
     clearTimeout(timer);
     secured.destroy();
-    reject(
-      new EgressRefusal('tls', `${host} gets no credential: its TLS failed (${codeOf(error)})`),
-    );
+    reject(new EgressRefusal('tls', `${host} gets no credential: its TLS failed (${codeOf(error)})`));
   };
   const timer = setTimeout(() => fail(new Error('it took too long')), timeoutMs);
   secured.once('error', fail).once('secureConnect', () => {
