@@ -17,12 +17,15 @@ import { RunAuthorityAsked } from './agents/runs/migrations/20261123-run-authori
 import { RunRowsWithoutKeys } from './agents/runs/migrations/20261124-run-rows.js';
 import { RunValuesWithoutChecks } from './agents/runs/migrations/20261124-run-values.js';
 import { Automations } from './automation/automation/migrations/20261127-automations.js';
+import { Chains } from './automation/automation/migrations/20261129-chains.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
+import { NotificationChains } from './automation/notifications/migrations/20261129-notification-chains.js';
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
 import { Webhooks } from './automation/notifications/webhooks/migrations/20261123-webhooks.js';
 import { Triggers } from './automation/triggers/migrations/20261128-triggers.js';
 import { OAuthFlows } from './connections/flows/migrations/20261129-oauth-flows.js';
 import { TokenSets } from './connections/tokens/migrations/20261129-token-sets.js';
+import { FileTriggers } from './automation/triggers/migrations/20261129-file-triggers.js';
 import { HostedAccess } from './hosting/access/migrations/20261124-hosted-access.js';
 import { CustomDomains } from './hosting/hosts/migrations/20261124-custom-domains.js';
 import { HostNamesTable } from './hosting/hosts/migrations/20261124-host-names.js';
@@ -159,4 +162,7 @@ export const migrations = [
   { name: '20261129-chat-lists', class: ChatLists },
   { name: '20261129-token-sets', class: TokenSets },
   { name: '20261129-oauth-flows', class: OAuthFlows },
+  { name: '20261129-chains', class: Chains },
+  { name: '20261129-file-triggers', class: FileTriggers },
+  { name: '20261129-notification-chains', class: NotificationChains },
 ];

@@ -1,6 +1,6 @@
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { ResponseSchemas } from '../../agents/models/index.js';
-import { type Actor, requireScope } from '../../platform/access/index.js';
+import { type Actor, type Chain, NO_CHAIN, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, dryRun, iso, isoOrNull } from '../../platform/database/index.js';
@@ -81,9 +81,11 @@ export class AutomationRunsService implements BeforeApplicationShutdown {
       throw new Invalid(
         `input may have ${MAX_INPUT_BYTES} bytes as JSON; put more into a file of the workspace`,
       );
-    const chain = await this.chainOf(actor);
-    const delivery = { trigger_id: null, kind: 'manual', key: null, headers: {}, untrusted: false } as const;
-    const rest = { delivery: { ...delivery, scheduled_for: null, payload, chain }, place, actor };
+    const delivery = {
+      ...{ trigger_id: null, kind: 'manual', key: null, headers: {}, scheduled_for: null, payload } as const,
+      ...ledBy(actor),
+    };
+    const rest = { delivery, place, actor };
     if (draft) {
       const { pinned, findings } = await this.closures.read(workspace, path);
       if (!pinned) throw new Invalid(firstFault(findings));
@@ -184,14 +186,15 @@ export class AutomationRunsService implements BeforeApplicationShutdown {
     const definition = version?.definition ?? run.draft?.definition;
     if (!definition) throw new Conflict('Its version is not kept any more');
     const { organization_id, workspace_id, file_path } = run;
-    const { kind, headers, untrusted, trigger_id } = delivery;
+    const { kind, headers, trigger_id } = delivery;
     const payload = this.deliveries.payloadOf(delivery);
-    const chain = await this.chainOf(actor);
+    const led = ledBy(actor);
+    const untrusted = led.untrusted || delivery.untrusted;
     return this.started({
       ...{ deployment, definition, actor, draft: version ? null : run.draft, version: version?.number },
       place: { organization_id, workspace_id, file_path },
       delivery: {
-        ...{ trigger_id, kind, key: null, headers, untrusted, payload, chain },
+        ...{ trigger_id, kind, key: null, headers, payload, ...led, untrusted },
         scheduled_for: delivery.scheduled_for ? new Date(delivery.scheduled_for) : null,
       },
       ...{ replayOf: run.id, attempt: run.attempt + 1 },
@@ -210,11 +213,6 @@ export class AutomationRunsService implements BeforeApplicationShutdown {
     if (wait === 0 || dryRun()) return view;
     const run = await this.runs.find(view.run_id);
     return run ? runView(await this.atEnd(run, wait)) : view;
-  }
-
-  /** What a run of an automation triggers goes back to that. */
-  private async chainOf({ credential }: Actor): Promise<string[]> {
-    return credential.run ? this.runs.chainOf(credential.run.id) : [];
   }
 
   /** Throws Invalid where the input is not as the file says. */
@@ -244,11 +242,18 @@ export class AutomationRunsService implements BeforeApplicationShutdown {
   }
 }
 
+/** What a run of an automation starts goes back to all that led to that run. */
+function ledBy({ chain = NO_CHAIN }: Actor): Omit<Chain, 'deployments'> & { chain: string[] } {
+  const { deployments, depth, untrusted } = chain;
+  return { chain: [...deployments], depth, untrusted };
+}
+
 const AGAINST: Record<string, string> = {
   still_running: 'A run of it has not ended, and its file says policy: skip',
   queue_full: 'A hundred runs of it wait already; let them finish, or cancel some',
   own_change: 'It would be started by itself',
   depth: 'Automations have started one another four times already',
+  rate: 'Automations have started it 60 times within a minute',
 };
 
 export function runView(run: AutomationRunRow): AutomationRunView {

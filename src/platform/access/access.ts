@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { SharedLookups as Lookups } from '#libs/shared-lookups/index.js';
 import { dryRun } from '../database/index.js';
 import { defineTopic } from '../topics/index.js';
+import type { Chain } from './chain.js';
 import type { Feature, OrganizationRole, WorkspaceRole } from './policy.js';
 
 // Triggers publish all three.
@@ -43,6 +44,8 @@ export interface Credential {
   readonly workspace_ids: readonly string[] | null;
   /** The agent run that acts through it: runs that it starts are its tasks. */
   readonly run?: ActingRun;
+  /** The run of an automation whose script acts through it. */
+  readonly automation_run_id?: string;
 }
 
 /** An agent run that uses the service on the authority of who started it. */
@@ -61,6 +64,8 @@ export interface Actor {
   readonly credential: Credential;
   /** The way they came, where it is one that a workspace can turn off; a run that they start goes on without it. */
   readonly surface?: 'mcp';
+  /** What led to it, where automations did. */
+  readonly chain?: Chain;
 }
 
 /**

@@ -141,7 +141,8 @@ export class ActionCaller {
     },
   ): ActionCaller {
     const run = kind === 'run' ? { id, tools: limits.tools ?? null } : undefined;
-    const actor = narrowed(limits.actor, limits.workspaceId, limits.tokenId ?? id, run);
+    const automation = kind === 'automation' ? { automation_run_id: id } : {};
+    const actor = narrowed(limits.actor, limits.workspaceId, limits.tokenId ?? id, { run, ...automation });
     const { workspaceId, allowlist, limit } = limits;
     return new ActionCaller(actor, surface, kind, id, workspaceId, { allowlist, limit });
   }
@@ -199,9 +200,14 @@ export const forApplications = (name: string): string =>
   `${name} ${EXPOSES}: an application does that only through actions_write of /mcp, which asks its person first; or they do it themselves`;
 
 /** The actor through a credential that sees one workspace alone, and has the scopes of the credential it comes from. */
-function narrowed(actor: Actor, workspaceId: string, id: string, run: ActingRun | undefined): Actor {
+function narrowed(
+  actor: Actor,
+  workspaceId: string,
+  id: string,
+  program: Pick<Credential, 'run' | 'automation_run_id'>,
+): Actor {
   const { workspace_ids } = actor.credential;
   if (workspace_ids && !workspace_ids.includes(workspaceId)) throw new NotFound('No such workspace');
-  const credential = { ...actor.credential, type: 'exec', id, workspace_ids: [workspaceId], run } as const;
+  const credential = { ...actor.credential, type: 'exec', id, workspace_ids: [workspaceId], ...program } as const;
   return { ...actor, credential };
 }

@@ -71,6 +71,9 @@ export interface Schema {
   automation_blob: {
     deployment_id: string; sha256: string; content: Buffer;
   };
+  automation_change_cursor: {
+    workspace_id: string; cursor: Big;
+  };
   automation_delivery: {
     id: string; workspace_id: string; deployment_id: string | null; trigger_id: string | null;
     version: number | null; kind: 'manual' | 'schedule' | 'webhook' | 'file' | 'notification';
@@ -79,13 +82,14 @@ export interface Schema {
     sealed_payload: Buffer | null; payload_bytes: Generated<number>;
     chain: Generated<Told<'automation_delivery.chain', string[]>>; untrusted: Generated<boolean>;
     scheduled_for: Time | null; held_until: Time | null; received_at: Time; run_id: string | null;
+    depth: Generated<number>;
   };
   automation_deployment: {
     id: string; organization_id: string; workspace_id: string; file_path: string;
     state: 'live' | 'paused' | 'stopped'; paused_reason: string | null; version: number; last_version: number;
     actor: Json<'automation_deployment.actor'>; chat_id: string | null; failures_in_row: Generated<number>;
     last_success_at: Time | null; alerted_at: Time | null; created_by: string; created_at: Time;
-    updated_at: Time;
+    updated_at: Time; loops_reported_at: Time | null;
   };
   automation_run: {
     id: string; organization_id: string; workspace_id: string; deployment_id: string | null;
@@ -109,7 +113,7 @@ export interface Schema {
     token_hash: string | null; secrets: Generated<Json<'automation_trigger.secrets'>>; next_at: Time | null;
     next_slot: Time | null; cursor: Big | null; gathered: Json<'automation_trigger.gathered'> | null;
     gathering_since: Time | null; fire_at: Time | null; created_at: Time; old_token_hash: string | null;
-    old_token_until: Time | null;
+    old_token_until: Time | null; since: Time | null;
   };
   automation_version: {
     deployment_id: string; number: number; digest: string; files: Json<'automation_version.files'>;
@@ -258,7 +262,7 @@ export interface Schema {
     type: string; category: string; severity: 'info' | 'warning' | 'critical'; title: string; body: string;
     link: string | null; data: Json<'notification.data'>; chain: Told<'notification.chain', string[]>;
     dedupe_key: string; in_app: boolean; expires_at: Time | null; read_at: Time | null;
-    archived_at: Time | null; created_at: Time;
+    archived_at: Time | null; created_at: Time; chain_depth: Generated<number>; untrusted: Generated<boolean>;
   };
   notification_delivery: {
     id: string; notification_id: string; channel: string; target: string | null;

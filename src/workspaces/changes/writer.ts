@@ -29,17 +29,21 @@ export function writingAs<T>(writer: Writer, work: () => T): T {
 
 /** The writer set around this work, else the run that called the action, else the actor. */
 export function writerFor(actor: Actor): Writer {
-  const writer = writers.getStore();
+  const writer = writers.getStore() ?? runOf(actor);
   if (writer) return writer;
-  const { run } = actor.credential;
-  if (run) return { type: 'run', id: run.id };
   if (isApplication(actor)) return { type: 'application', id: actor.credential.id };
   return { type: actor.type, id: actor.id };
 }
 
 /** A command's writer: the run it belongs to, or a sandbox of the actor. */
 export function sandboxWriterFor(actor: Actor): Writer {
-  return writers.getStore() ?? { type: 'sandbox', id: actor.id };
+  return writers.getStore() ?? runOf(actor) ?? { type: 'sandbox', id: actor.id };
+}
+
+/** The run, of an agent or of an automation's script, that acts through the credential. */
+function runOf({ credential: { run, automation_run_id } }: Actor): Writer | undefined {
+  if (run) return { type: 'run', id: run.id };
+  return automation_run_id === undefined ? undefined : { type: 'automation', id: automation_run_id };
 }
 
 const AGENT_INSTRUCTIONS = /^\.agents\/.*\.md$/;

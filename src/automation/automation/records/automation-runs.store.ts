@@ -121,20 +121,6 @@ export class AutomationRunsStore {
       .executeTakeFirst();
   }
 
-  /** The deployments that led to an agent's run, or to the run of which it is a task; the oldest first. */
-  async chainOf(callId: string): Promise<string[]> {
-    const { rows } = await sql<{ chain: string[] }>`
-      with recursive above as (
-        select id, parent_id, automation_run_id from run where id = ${callId}
-        union all
-        select r.id, r.parent_id, r.automation_run_id from run r join above a on r.id = a.parent_id
-      )
-      select o.chain from above join automation_run o on o.id = above.automation_run_id`.execute(
-      this.database.tables(),
-    );
-    return rows[0]?.chain ?? [];
-  }
-
   /** Of two transactions that ask about the runs of a lane, one waits for the other to end. */
   async lockLane(unit: UnitOfWork, workspaceId: string, lane: string): Promise<void> {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`automation ${workspaceId} ${lane}`}, 0))`.execute(

@@ -57,5 +57,9 @@ export const AUTOMATION_TRIGGERS = defineTopic('automation-triggers')();
 export const automationFailed = defineEvent<{ run_id: string }>('automation.failed');
 /** A run of a deployment has completed. */
 export const automationCompleted = defineEvent<{ run_id: string }>('automation.completed');
+/** Deliveries for a deployment were skipped again and again, because automations start each other. */
+export const automationSkipped = defineEvent<{ deployment_id: string; delivery_id: string }>(
+  'automation.skipped',
+);
 /** A deployment does nothing until it is resumed. */
 export const automationPaused = defineEvent<{ deployment_id: string }>('automation.paused');

@@ -20,6 +20,7 @@ export interface NewDelivery
     | 'key'
     | 'headers'
     | 'chain'
+    | 'depth'
     | 'untrusted'
   > {
   readonly id?: string;
@@ -84,6 +85,24 @@ export class DeliveriesStore {
   async seeInstead(unit: UnitOfWork, triggerId: string, key: string, deliveryId: string): Promise<void> {
     await sql`update automation_seen set delivery_id = ${deliveryId}, seen_at = now()
       where trigger_id = ${triggerId} and key = ${key}`.execute(unit.tables());
+  }
+
+  /** How many led to a run of a deployment within the last minute, without a schedule, a webhook or a person. */
+  async lastMinute(unit: UnitOfWork, deploymentId: string): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      select count(*)::int as n from automation_delivery
+      where deployment_id = ${deploymentId} and received_at > now() - interval '1 minute' and state = 'accepted'
+        and (kind in ('file', 'notification') or (kind = 'manual' and depth > 0))`.execute(unit.tables());
+    return rows[0]?.n ?? 0;
+  }
+
+  /** How many of a deployment were skipped within the last hour for one of these reasons. */
+  async skippedLastHour(unit: UnitOfWork, deploymentId: string, reasons: readonly string[]): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      select count(*)::int as n from automation_delivery
+      where deployment_id = ${deploymentId} and received_at > now() - interval '1 hour' and state = 'skipped'
+        and reason = any(${[...reasons]}::text[])`.execute(unit.tables());
+    return rows[0]?.n ?? 0;
   }
 
   find(id: string, within: Queries = this.database): Promise<DeliveryRow | undefined> {

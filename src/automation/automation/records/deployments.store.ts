@@ -101,7 +101,7 @@ export class DeploymentsStore {
     actor: Actor,
     version: NewVersion,
   ): Promise<DeploymentRow> {
-    const stored = JSON.stringify({ ...actor, surface: undefined });
+    const stored = JSON.stringify(standing(actor));
     const { rows } = await sql<DeploymentRow>`
       insert into automation_deployment as d (id, organization_id, workspace_id, file_path, state, version, last_version, actor,
         created_by, created_at, updated_at)
@@ -146,7 +146,7 @@ export class DeploymentsStore {
       .updateTable('automation_deployment')
       .set({
         ...others,
-        ...(actor && { actor: sql<Actor>`${JSON.stringify({ ...actor, surface: undefined })}::jsonb` }),
+        ...(actor && { actor: sql<Actor>`${JSON.stringify(standing(actor))}::jsonb` }),
         updated_at: new Date().toISOString(),
       })
       .where('id', '=', id)
@@ -168,6 +168,16 @@ export class DeploymentsStore {
       .where('deployment_id', '=', id)
       .execute();
     return this.change(unit, id, { state, paused_reason: reason });
+  }
+
+  /** Whether people are to be notified now that automations start each other: once in an hour. */
+  async reportLoops(unit: UnitOfWork, id: string): Promise<boolean> {
+    const { rows } = await sql`
+      update automation_deployment set loops_reported_at = now()
+      where id = ${id} and (loops_reported_at is null or loops_reported_at < now() - interval '1 hour') returning 1`.execute(
+      unit.tables(),
+    );
+    return rows.length > 0;
   }
 
   /** Counts how a run ended; answers how many have failed in a row. */
@@ -295,6 +305,9 @@ export class DeploymentsStore {
       .execute();
   }
 }
+
+/** For whom a deployment acts: what led to its being deployed leads to none of its runs. */
+const standing = (actor: Actor): Actor => ({ ...actor, surface: undefined, chain: undefined });
 
 export interface TriggerChanges {
   readonly next_at?: Date | null;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UnattendedRuns } from '../../../agents/messages/index.js';
 import { RunStopper } from '../../../agents/runs/index.js';
+import { ToolNames } from '../../../agents/subagents/index.js';
 import { BudgetReached } from '../../../identity/billing/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
@@ -8,7 +9,8 @@ import { type AutomationRunRow, AutomationRunsStore, DeploymentsStore } from '..
 import { Expectations } from './expectations.js';
 import { AuthorityLost, AutomationAuthority } from './run-authority.js';
 import { RunEnds } from './run-ends.js';
-import { messageOf, type RunMeans, RunMeansReader, toolListsOf } from './run-means.js';
+import { messageOf, type RunMeans, RunMeansReader } from './run-means.js';
+import { toolListsOf } from './tool-lists.js';
 
 const AT_ONCE = 20;
 const TEXT_LIMIT = 64 * 1024;
@@ -26,6 +28,7 @@ export class AgentWork {
     private readonly expectations: Expectations,
     private readonly ends: RunEnds,
     private readonly means: RunMeansReader,
+    private readonly toolNames: ToolNames,
   ) {}
 
   /** Starts one that this process has taken. */
@@ -56,7 +59,7 @@ export class AgentWork {
         ...(limits.maxSteps !== null && { max_steps: limits.maxSteps }),
       },
       responseSchema: expect.responseSchema,
-      unattended: { automationRunId: run.id, pinned: agent, toolsAbove: toolListsOf(means) },
+      unattended: { automationRunId: run.id, pinned: agent, toolsAbove: toolListsOf(means, this.toolNames.all()) },
     });
     await this.database
       .transaction(async unit => {

@@ -12,11 +12,10 @@ import {
   type NewDelivery,
   type Pinned,
 } from '../records/index.js';
+import { ChainGuard } from './chain-guard.js';
 import { RunEnds } from './run-ends.js';
 
 const MAX_QUEUED = 100;
-/** Deployments that may have led to one another before it ends. */
-const MAX_DEPTH = 4;
 
 /** Something for an automation, which is about to lead to a run. */
 export interface Incoming {
@@ -51,6 +50,7 @@ export class Intake {
     private readonly deliveries: DeliveriesStore,
     private readonly runs: AutomationRunsStore,
     private readonly ends: RunEnds,
+    private readonly guard: ChainGuard,
   ) {}
 
   /** `unit` has locked the deployment, where there is one. */
@@ -69,6 +69,7 @@ export class Intake {
     const against = await this.against(unit, incoming, lane);
     if (against) {
       const deliveryId = await this.write(unit, incoming, row, against);
+      if (deployment && against.reason) await this.guard.skipped(unit, deployment, against.reason, deliveryId);
       return { deliveryId, runId: null, state: against.state, reason: against.reason };
     }
     const runId = newId();
@@ -76,6 +77,8 @@ export class Intake {
       ...{ state: 'accepted', reason: null, run_id: runId },
     });
     const { organization_id, workspace_id, file_path } = place;
+    const chain = [...delivery.chain, ...(deployment ? [deployment.id] : [])];
+    const led = { deployments: chain, depth: delivery.depth + 1, untrusted: delivery.untrusted };
     await this.runs.add(unit, {
       ...{
         id: runId,
@@ -87,14 +90,14 @@ export class Intake {
         delivery_id: deliveryId,
       },
       draft: draft && JSON.stringify(draft),
-      actor: JSON.stringify({ ...actor, surface: undefined }),
+      actor: JSON.stringify({ ...actor, surface: undefined, chain: led }),
       ...{
         trigger_kind: delivery.kind,
         kind: definition.work.kind,
         lane,
         lane_max: definition.concurrency.max,
       },
-      chain: [...delivery.chain, ...(deployment ? [deployment.id] : [])],
+      chain,
       ...{ replay_of: incoming.replayOf ?? null, attempt: incoming.attempt ?? 1 },
     });
     return { deliveryId, runId, state: 'accepted', reason: null };
@@ -114,12 +117,13 @@ export class Intake {
   /** Why it leads to no run. */
   private async against(
     unit: UnitOfWork,
-    { deployment, place, definition, delivery }: Incoming,
+    { deployment, place, definition, delivery, held }: Incoming,
     lane: string,
   ): Promise<(Pick<DeliveryRow, 'state' | 'reason'> & { held_until?: Date }) | undefined> {
     const skipped = (reason: string) => ({ state: 'skipped' as const, reason });
-    if (deployment && delivery.chain.includes(deployment.id)) return skipped('own_change');
-    if (delivery.chain.length >= MAX_DEPTH) return skipped('depth');
+    // What was held has passed the guard.
+    const objection = held ? undefined : await this.guard.against(unit, deployment, place, delivery);
+    if (objection) return skipped(objection);
     const isByHand = delivery.kind === 'manual';
     if (deployment && !isByHand) {
       const cap = await this.reachedCap(unit, deployment, definition);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { fillIn, READ_ONLY } from '../file/index.js';
+import { fillIn } from '../file/index.js';
 import {
   type AutomationRunRow,
   DeliveriesStore,
@@ -88,11 +88,3 @@ const SENDERS: Record<AutomationRunRow['trigger_kind'], string> = {
   file: 'changes to files of the workspace',
   notification: 'a notification',
 };
-
-/** The lists of tools that limit a run. What comes from outside is answered with tools that are named, not with globs. */
-export function toolListsOf({ pinned, delivery }: RunMeans): string[][] {
-  const { tools, actions } = pinned.definition;
-  const own = [...tools, ...actions.map(action => `action:${action}`), 'read_input'];
-  if (!delivery?.untrusted) return [own];
-  return [[...own.filter(name => !name.includes('*')), ...READ_ONLY]];
-}

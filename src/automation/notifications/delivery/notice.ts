@@ -1,4 +1,4 @@
-import type { OrganizationRole, WorkspaceRole } from '../../../platform/access/index.js';
+import type { Chain, OrganizationRole, WorkspaceRole } from '../../../platform/access/index.js';
 
 /** Who is notified: some people, or everybody with a role in the workspace or the organization of the notice. */
 export type Audience =
@@ -23,4 +23,9 @@ export interface Notice {
   readonly data: Readonly<Record<string, string>>;
   /** When there is nothing left to do about it. */
   readonly expires_at?: string;
+  /** The automations that led to it, so that it starts none of them again. */
+  readonly chain?: Chain;
 }
+
+/** Of what visitors did: automations take it as data from outside. */
+export const BY_STRANGERS: Chain = { deployments: [], depth: 0, untrusted: true };

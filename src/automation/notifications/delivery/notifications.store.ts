@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { NO_CHAIN } from '../../../platform/access/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import { categoryOf, type Notification, TYPES, type TypeName } from '../types/index.js';
@@ -34,6 +35,7 @@ export class NotificationsStore {
       data,
       link = null,
       expires_at = null,
+      chain: { deployments, depth, untrusted } = NO_CHAIN,
     } = notice;
     const told = people.map(({ id, isListed }) => ({ id: newId(), user_id: id, in_app: isListed }));
     const key = dedupeKey(type, about);
@@ -46,9 +48,10 @@ export class NotificationsStore {
         on conflict (user_id) do update set last_number = i.last_number + 1 returning user_id, last_number
       )
       insert into notification (id, user_id, organization_id, workspace_id, number, type, category, severity, title, body, link,
-        data, chain, dedupe_key, in_app, expires_at, created_at)
+        data, chain, chain_depth, untrusted, dedupe_key, in_app, expires_at, created_at)
       select told.id, user_id, ${organization_id}::uuid, ${workspace_id}::uuid, last_number, ${type}, ${categoryOf(type)},
-        ${TYPES[type].severity}, ${title}, ${body}, ${link}, ${JSON.stringify(data)}::jsonb, '{}', ${key}, in_app,
+        ${TYPES[type].severity}, ${title}, ${body}, ${link}, ${JSON.stringify(data)}::jsonb, ${[...deployments]}::uuid[],
+        ${depth}, ${untrusted}, ${key}, in_app,
         ${expires_at}::timestamptz, now()
       from told join numbered using (user_id)
       on conflict (user_id, dedupe_key) do nothing

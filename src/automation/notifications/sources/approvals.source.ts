@@ -9,6 +9,7 @@ import {
 } from '../../../agents/approvals/index.js';
 import { iso } from '../../../platform/database/index.js';
 import { type Notice, Notifier } from '../delivery/index.js';
+import { SourcesStore } from './sources.store.js';
 
 /** Calls that wait for a person. The person they were asked for is notified, as it is their authority that is used. */
 @Injectable()
@@ -17,6 +18,7 @@ export class ApprovalsSource implements OnModuleInit {
     private readonly notifier: Notifier,
     private readonly approvals: ApprovalsStore,
     private readonly wording: ApprovalWording,
+    private readonly store: SourcesStore,
   ) {}
 
   onModuleInit(): void {
@@ -25,7 +27,7 @@ export class ApprovalsSource implements OnModuleInit {
       if (row?.status !== 'pending') return undefined;
       const expires_at = iso(row.expires_at);
       return {
-        ...this.about(row),
+        ...(await this.about(row)),
         title: `${row.client_name ?? 'An agent'} asks to call ${row.tool}`,
         body: `${this.wording.of(row.tool).summary}. It waits for your decision until ${expires_at}.`,
         expires_at,
@@ -36,7 +38,7 @@ export class ApprovalsSource implements OnModuleInit {
       const row = await this.approvals.find(approval_id);
       return (
         row && {
-          ...this.about(row),
+          ...(await this.about(row)),
           title: `Nobody decided about ${row.tool}`,
           body: 'The time for the approval is over, so the call was not made.',
         }
@@ -44,18 +46,15 @@ export class ApprovalsSource implements OnModuleInit {
     });
   }
 
-  private about({
-    id,
-    requested_by,
-    organization_id,
-    workspace_id,
-    run_id,
-  }: ApprovalRow): Omit<Notice, 'title' | 'body'> {
+  private async about(row: ApprovalRow): Promise<Omit<Notice, 'title' | 'body'>> {
+    const { id, requested_by, organization_id, workspace_id, run_id } = row;
+    const run = run_id ? await this.store.run(run_id) : undefined;
     return {
       audience: { people: [requested_by] },
       ...{ organization_id, workspace_id, about: id },
       link: this.wording.linkTo(id),
       data: { approval_id: id, ...(run_id && { run_id }) },
+      chain: run?.actor.chain,
     };
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { shortName } from '#libs/plain-text/index.js';
 import { type FormFacts, formSubmitted, formTroubled } from '../../../workspaces/forms/index.js';
-import { type Notice, Notifier } from '../delivery/index.js';
+import { BY_STRANGERS, type Notice, Notifier } from '../delivery/index.js';
 
 const MAX_PROBLEM = 600;
 
@@ -34,4 +34,5 @@ const about = ({
   audience: { people: [created_by] },
   ...{ organization_id, workspace_id, about: id },
   data: { form_id },
+  chain: BY_STRANGERS,
 });

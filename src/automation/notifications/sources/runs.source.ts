@@ -30,6 +30,7 @@ export class RunsSource implements OnModuleInit {
       title: `A run ${how} in “${shortName(run.title)}”`,
       body: how === 'failed' ? reason : 'Its answer is in the chat.',
       data: { call_id: runId, chat_id },
+      chain: run.actor.chain,
     };
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { shortName } from '#libs/plain-text/index.js';
 import { shareUploaded } from '../../../workspaces/share/index.js';
-import { Notifier } from '../delivery/index.js';
+import { BY_STRANGERS, Notifier } from '../delivery/index.js';
 
 /** What visitors put into shared folders. The maker of the link is notified. */
 @Injectable()
@@ -17,6 +17,7 @@ export class SharesSource implements OnModuleInit {
         title: `${files === 1 ? 'A file was' : `${files} files were`} uploaded by a link of yours`,
         body: `They are in ${shortName(path, 200) || 'the workspace'}. Whoever has the link can upload: take care before you open them.`,
         data: { share_id },
+        chain: BY_STRANGERS,
       };
     });
   }

@@ -56,6 +56,7 @@ export class SourcesStore {
         'r.workspace_id',
         'r.parent_id',
         'r.created_by',
+        'r.actor',
         'r.error',
         'c.title',
       ])

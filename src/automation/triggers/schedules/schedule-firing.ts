@@ -118,5 +118,5 @@ export class ScheduleFiring implements OnApplicationBootstrap {
 
 const deliveryOf = ({ id }: TriggerRow, slot: Date) => ({
   ...{ trigger_id: id, kind: 'schedule' as const, key: slot.toISOString(), headers: {} },
-  ...{ chain: [], untrusted: false, scheduled_for: slot, payload: undefined },
+  ...{ chain: [], depth: 0, untrusted: false, scheduled_for: slot, payload: undefined },
 });

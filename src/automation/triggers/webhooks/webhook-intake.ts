@@ -42,7 +42,7 @@ export class WebhookIntake {
       requireLive(deployment.state);
       const id = newId();
       const delivery = {
-        ...{ id, trigger_id: hook.id, kind: 'webhook' as const, key, headers: input.headers, chain: [] },
+        ...{ id, trigger_id: hook.id, kind: 'webhook' as const, key, headers: input.headers, chain: [], depth: 0 },
         ...{ untrusted: true, scheduled_for: null, payload: JSON.stringify(input) },
       };
       const place = {
