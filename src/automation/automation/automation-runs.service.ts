@@ -17,7 +17,7 @@ import {
   DeliveriesStore,
   DeploymentsStore,
 } from './records/index.js';
-import { type Incoming, Intake, RunEnds } from './running/index.js';
+import { type Incoming, Intake, isGuarded, RunEnds } from './running/index.js';
 import {
   AutomationRunId,
   AutomationRunPage,
@@ -82,7 +82,14 @@ export class AutomationRunsService implements BeforeApplicationShutdown {
         `input may have ${MAX_INPUT_BYTES} bytes as JSON; put more into a file of the workspace`,
       );
     const delivery = {
-      ...{ trigger_id: null, kind: 'manual', key: null, headers: {}, scheduled_for: null, payload } as const,
+      ...({
+        trigger_id: null,
+        kind: 'manual',
+        key: null,
+        headers: {},
+        scheduled_for: null,
+        payload,
+      } as const),
       ...ledBy(actor),
     };
     const rest = { delivery, place, actor };
@@ -207,9 +214,13 @@ export class AutomationRunsService implements BeforeApplicationShutdown {
       if (deployment) await this.deployments.lock(unit, deployment.id);
       const { runId, reason } = await this.intake.accept(unit, incoming);
       const run = runId && (await this.runs.find(runId, unit));
-      if (!run) throw new Conflict(AGAINST[reason ?? ''] ?? `It was not started: ${reason}`);
-      return unit.answers(runView(run));
+      if (run) return unit.answers(runView(run));
+      const refusal = new Conflict(AGAINST[reason ?? ''] ?? `It was not started: ${reason}`);
+      // What automations do to each other stays to be seen among the deliveries.
+      if (isGuarded(reason)) return refusal;
+      throw refusal;
     });
+    if (view instanceof Conflict) throw view;
     if (wait === 0 || dryRun()) return view;
     const run = await this.runs.find(view.run_id);
     return run ? runView(await this.atEnd(run, wait)) : view;

@@ -208,6 +208,12 @@ function narrowed(
 ): Actor {
   const { workspace_ids } = actor.credential;
   if (workspace_ids && !workspace_ids.includes(workspaceId)) throw new NotFound('No such workspace');
-  const credential = { ...actor.credential, type: 'exec', id, workspace_ids: [workspaceId], ...program } as const;
+  const credential = {
+    ...actor.credential,
+    type: 'exec',
+    id,
+    workspace_ids: [workspaceId],
+    ...program,
+  } as const;
   return { ...actor, credential };
 }

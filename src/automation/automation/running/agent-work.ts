@@ -59,7 +59,11 @@ export class AgentWork {
         ...(limits.maxSteps !== null && { max_steps: limits.maxSteps }),
       },
       responseSchema: expect.responseSchema,
-      unattended: { automationRunId: run.id, pinned: agent, toolsAbove: toolListsOf(means, this.toolNames.all()) },
+      unattended: {
+        automationRunId: run.id,
+        pinned: agent,
+        toolsAbove: toolListsOf(means, this.toolNames.all()),
+      },
     });
     await this.database
       .transaction(async unit => {

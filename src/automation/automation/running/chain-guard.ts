@@ -10,14 +10,19 @@ import {
 } from '../records/index.js';
 
 /** Deployments that may have led to one another before it ends. */
-export const MAX_DEPTH = 4;
+const MAX_DEPTH = 4;
 /** Deliveries that lead to a run of one deployment within a minute, unless its schedule, a webhook or a person makes them. */
 const MAX_A_MINUTE = 60;
 /** Deliveries skipped within an hour, because automations start each other, of which people are notified. */
 const REPORTED_SKIPS = 10;
 
-export const LOOP_REASONS = ['own_change', 'depth'] as const;
-type GuardReason = (typeof LOOP_REASONS)[number] | 'rate';
+const LOOP_REASONS = ['own_change', 'depth'] as const;
+const REASONS = [...LOOP_REASONS, 'rate'] as const;
+type GuardReason = (typeof REASONS)[number];
+
+/** Whether it is for one of these reasons that something was skipped. */
+export const isGuarded = (reason: string | null): boolean =>
+  (REASONS as readonly (string | null)[]).includes(reason);
 
 /** What may come in: by what, and what led to it. */
 type Led = Pick<NewDelivery, 'kind' | 'chain' | 'depth'>;

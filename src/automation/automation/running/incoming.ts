@@ -69,7 +69,8 @@ export class Intake {
     const against = await this.against(unit, incoming, lane);
     if (against) {
       const deliveryId = await this.write(unit, incoming, row, against);
-      if (deployment && against.reason) await this.guard.skipped(unit, deployment, against.reason, deliveryId);
+      if (deployment && against.reason)
+        await this.guard.skipped(unit, deployment, against.reason, deliveryId);
       return { deliveryId, runId: null, state: against.state, reason: against.reason };
     }
     const runId = newId();

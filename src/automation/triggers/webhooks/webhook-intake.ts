@@ -42,7 +42,15 @@ export class WebhookIntake {
       requireLive(deployment.state);
       const id = newId();
       const delivery = {
-        ...{ id, trigger_id: hook.id, kind: 'webhook' as const, key, headers: input.headers, chain: [], depth: 0 },
+        ...{
+          id,
+          trigger_id: hook.id,
+          kind: 'webhook' as const,
+          key,
+          headers: input.headers,
+          chain: [],
+          depth: 0,
+        },
         ...{ untrusted: true, scheduled_for: null, payload: JSON.stringify(input) },
       };
       const place = {
