@@ -23,9 +23,9 @@ import { NotificationChains } from './automation/notifications/migrations/202611
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
 import { Webhooks } from './automation/notifications/webhooks/migrations/20261123-webhooks.js';
 import { Triggers } from './automation/triggers/migrations/20261128-triggers.js';
+import { FileTriggers } from './automation/triggers/migrations/20261129-file-triggers.js';
 import { OAuthFlows } from './connections/flows/migrations/20261129-oauth-flows.js';
 import { TokenSets } from './connections/tokens/migrations/20261129-token-sets.js';
-import { FileTriggers } from './automation/triggers/migrations/20261129-file-triggers.js';
 import { HostedAccess } from './hosting/access/migrations/20261124-hosted-access.js';
 import { CustomDomains } from './hosting/hosts/migrations/20261124-custom-domains.js';
 import { HostNamesTable } from './hosting/hosts/migrations/20261124-host-names.js';
