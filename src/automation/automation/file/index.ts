@@ -1,4 +1,4 @@
 export * from './automation-definition.js';
-export { READ_ONLY, readAutomation } from './automation-file.js';
+export { readAutomation } from './automation-file.js';
 export { matchesFilter } from './filter.js';
 export { fillIn } from './placeholders.js';

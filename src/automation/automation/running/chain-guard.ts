@@ -69,7 +69,7 @@ export class ChainGuard {
 }
 
 /** Why what these deployments led to must not start another one. */
-export function loopReason(
+function loopReason(
   deploymentId: string,
   chain: readonly string[],
   depth: number,
