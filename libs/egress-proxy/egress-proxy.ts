@@ -12,7 +12,7 @@ import { AllowList } from './allow-list.js';
 import { dial, permittedAddresses, type Resolver, systemResolver } from './dial.js';
 import { splitAuthority } from './host.js';
 import type { CertificateAuthority } from './inspection/certificate-authority.js';
-import { type CredentialRule, CredentialRules } from './inspection/credential-rule.js';
+import { type CredentialRule, RuleSet } from './inspection/credential-rule.js';
 import type { ExchangeForwarder } from './inspection/inspected-exchange.js';
 import { type CredentialUse, Inspector } from './inspection/inspector.js';
 import { verifiedConnection } from './inspection/verified-connection.js';
@@ -42,7 +42,7 @@ export interface InspectionOptions {
   readonly trusted?: readonly string[];
   /** What to say of how a request gets permitted. */
   readonly advice?: string;
-  readonly onUse?: (use: CredentialUse) => void;
+  readonly onUse?: (use: CredentialUse, rule: CredentialRule) => void;
 }
 
 export interface EgressProxyOptions {
@@ -93,7 +93,7 @@ export class EgressProxy {
   /** Connections to hosts, and which host each leads to. */
   private readonly leading = new Map<Socket, string>();
   private readonly inspector: Inspector | undefined;
-  private rules = new CredentialRules();
+  private rules = new RuleSet();
 
   constructor(options: EgressProxyOptions) {
     this.options = { ...defaults, ...options };
@@ -131,7 +131,7 @@ export class EgressProxy {
    */
   setRules(list: readonly CredentialRule[]): void {
     const before = this.rules;
-    const rules = new CredentialRules(list);
+    const rules = new RuleSet(list);
     if (list.length > 0 && !this.inspector) throw new Error('This proxy inspects nothing');
     this.rules = rules;
     this.inspector?.setRules(rules);

@@ -10,7 +10,7 @@ export { normalizeHost } from './host.js';
 export { CertificateAuthority } from './inspection/certificate-authority.js';
 export {
   type CredentialRule,
-  CredentialRules,
+  RuleSet,
   type CredentialValue,
   fieldName,
   normalizePrefix,

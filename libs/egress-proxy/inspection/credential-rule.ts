@@ -68,7 +68,7 @@ export const hostPort = ({ host, port }: { readonly host: string; readonly port:
   `${host}:${port}`;
 
 /** The rules of one sandbox, by host and port. */
-export class CredentialRules {
+export class RuleSet {
   private readonly byHost = new Map<string, CredentialRule[]>();
 
   constructor(rules: readonly CredentialRule[] = []) {

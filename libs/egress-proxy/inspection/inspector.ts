@@ -7,7 +7,7 @@ import { EgressRefusal, type RefusalReason } from '../refusal.js';
 import type { CertificateAuthority } from './certificate-authority.js';
 import {
   type CredentialRule,
-  CredentialRules,
+  RuleSet,
   fieldName,
   hostPort,
   pathOf,
@@ -26,7 +26,6 @@ const REFUSED_METHODS = new Set(['TRACE', 'TRACK', 'CONNECT']);
 
 /** A request that got a credential, for a log: nothing of its query, headers or body. */
 export interface CredentialUse {
-  readonly rule: string;
   readonly host: string;
   readonly port: number;
   readonly method: string;
@@ -48,7 +47,7 @@ export interface InspectorOptions {
   readonly advice: string;
   readonly idleTimeoutMs: number;
   readonly onBytes: (bytes: number) => void;
-  readonly onUse: (use: CredentialUse) => void;
+  readonly onUse: (use: CredentialUse, rule: CredentialRule) => void;
   readonly onRefusal: (refusal: EgressRefusal, target: string) => void;
 }
 
@@ -65,7 +64,7 @@ interface Tunnel {
 
 /** Ends TLS connections of clients to hosts that have rules, and puts credentials into their requests. */
 export class Inspector {
-  private rules = new CredentialRules();
+  private rules = new RuleSet();
   private readonly tunnels = new Map<Duplex, Tunnel>();
   private readonly held = new HeldBytes(HELD_BYTES);
   private readonly server: Server;
@@ -95,7 +94,7 @@ export class Inspector {
   }
 
   /** Rules that change end the connections to their host. */
-  setRules(rules: CredentialRules): void {
+  setRules(rules: RuleSet): void {
     this.rules = rules;
     for (const [socket, tunnel] of this.tunnels) {
       if (rules.stateOf(tunnel.host, tunnel.port) === tunnel.state) continue;
@@ -196,10 +195,8 @@ export class Inspector {
       const status = response.headersSent ? response.statusCode : null;
       const duration_ms = Math.round(performance.now() - startedAt);
       const method = request.method ?? '';
-      for (const { rule, prefix } of admitted)
-        this.options.onUse({
-          ...{ rule: rule.key, host, port, method, path: prefix, status, bytes_out, bytes_in, duration_ms },
-        });
+      for (const { rule, prefix: path } of admitted)
+        this.options.onUse({ host, port, method, path, status, bytes_out, bytes_in, duration_ms }, rule);
     }
   }
 

@@ -93,7 +93,7 @@ export class BashTool implements Tool<BashInput> {
       actions?.kind === 'run'
         ? ({ kind: 'run', id: actions.id } as const)
         : ({ kind: 'tool', id: actor.id } as const);
-    return this.sandboxes.runScript(workspace, { script, caller, seconds, actions, ...hooks });
+    return this.sandboxes.runScript(workspace, { script, caller, actor, seconds, actions, ...hooks });
   }
 }
 

@@ -188,16 +188,19 @@ export class ToolGateway {
     const isFileTheirs = await this.isFileTheirs(run, guide);
     const limit = limitOfScripts(run, guide, isFileTheirs, () => policy?.latest ?? DEFAULT_POLICY);
     const { actions: allowlist, allowlists: tools } = guide;
-    const inSandbox = allowlist.isEmpty
-      ? undefined
-      : ActionCaller.program({ kind: 'run', id: runId }, 'sandbox', {
-          actor,
-          workspaceId,
-          allowlist,
-          limit,
-          tools,
-        });
-    const shell = this.sandboxes.openShell({ caller: { kind: 'run', id: runId }, actions: inSandbox });
+    const acting = ActionCaller.program({ kind: 'run', id: runId }, 'sandbox', {
+      actor,
+      workspaceId,
+      allowlist,
+      limit,
+      tools,
+    });
+    const inSandbox = allowlist.isEmpty ? undefined : acting;
+    const shell = this.sandboxes.openShell({
+      caller: { kind: 'run', id: runId },
+      actor: acting.actor,
+      actions: inSandbox,
+    });
     const opened = this.providers.open({
       ...{ runId, actor, workspaceId, depth, guide, shell, inSandbox, isFileTheirs },
     });

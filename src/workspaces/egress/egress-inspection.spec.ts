@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
-import { CertificateAuthority, CredentialRules, normalizePrefix } from '#libs/egress-proxy/index.js';
+import { CertificateAuthority, normalizePrefix, RuleSet } from '#libs/egress-proxy/index.js';
 import { certificateFor, InspectingProxy, portOf, ruleFor, startTls, textOf } from './inspection.fixture.js';
 
 const SECRET = 'ghs_a-secret-that-must-not-be-seen';
@@ -115,7 +115,6 @@ describe('a rule', () => {
     expect(seen[0]?.headers.join()).not.toMatch(/forwarded|mine/i);
     expect(proxy.uses).toEqual([
       expect.objectContaining({
-        rule: SECRET,
         host: API,
         port,
         method: 'GET',
@@ -200,10 +199,8 @@ describe('a rule', () => {
 
   it('is one for each header of a host', () => {
     const one = ruleFor(443, 'a', { header: 'X-Key' });
-    expect(() => new CredentialRules([one, { ...one, key: 'b', header: 'x_key' }])).toThrow(
-      'Two credentials',
-    );
-    expect(() => new CredentialRules([one, { ...one, key: 'b', header: 'Authorization' }])).not.toThrow();
+    expect(() => new RuleSet([one, { ...one, key: 'b', header: 'x_key' }])).toThrow('Two credentials');
+    expect(() => new RuleSet([one, { ...one, key: 'b', header: 'Authorization' }])).not.toThrow();
   });
 
   it('sends no credential to a server that cannot prove its name', async () => {

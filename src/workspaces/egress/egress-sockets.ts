@@ -3,27 +3,42 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import {
+  CertificateAuthority,
   type EgressConnection,
   EgressProxy,
   type EgressRefusal,
+  type InspectionOptions,
+  proxyVariables,
   relaySource,
+  startRelay,
 } from '#libs/egress-proxy/index.js';
 import { isPublicAddress } from '#libs/guarded-fetch/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Topics } from '../../platform/topics/index.js';
+import {
+  CredentialRules,
+  credentialsTopic,
+  type SandboxCredential,
+  type SandboxUser,
+} from './credential-rules.js';
 import { EgressStore, egressTopic } from './egress.store.js';
+import { Exchanges } from './exchanges.js';
+import { PLACEHOLDER, Trust } from './trust.js';
 
 const SHOWN = 20;
 const ADVICE =
   'To let it through, an admin of the workspace adds it with PATCH /api/workspaces/{id}/egress; without that, do without it.';
 
-const PORTS = [443, 80];
+const CREDENTIAL_ADVICE =
+  'To permit it, a person who manages the connection adds the method and the path to its grant for this workspace.';
 
-interface EgressUse {
-  readonly workspaceId: string;
+const PORTS = [443, 80];
+/** Where a sandbox sees its way out. */
+const INSIDE = '/run/egress';
+
+interface EgressUse extends SandboxUser {
   readonly owner: { readonly uid: number; readonly gid: number } | undefined;
-  readonly caller: { readonly kind: string; readonly id: string | null };
 }
 
 /** Hosts that a sandbox reaches besides, or instead of, those of its workspace. */
@@ -37,13 +52,20 @@ export interface EgressList {
   readonly advice: string;
   /** Whether the hosts of the workspace can be reached, too. */
   readonly withWorkspace: boolean;
+  /** Which requests get credentials; by default those that the caller may use. */
+  readonly credentials?: readonly SandboxCredential[];
 }
 
 const NO_MORE: EgressList = { hosts: [], advice: ADVICE, withWorkspace: true };
 
-/** A proxy for one sandbox, in a host folder to be mounted there: the socket and the relay. */
+/** The way out of one sandbox: a proxy, whose socket is in a host folder to be shown inside. */
 export interface OpenEgress {
-  readonly folder: string;
+  readonly binds: readonly { readonly from: string; readonly to: string }[];
+  readonly env: Readonly<Record<string, string>>;
+  /** The module that hands connections on to the proxy, as the sandbox sees it. */
+  readonly relay: string;
+  /** Shell commands that start it, with this Node.js. */
+  start(node: string): string;
   /** What was refused since the last call, in sentences. */
   takeRefused(): string[];
   close(): Promise<void>;
@@ -55,14 +77,20 @@ export class EgressSockets {
   constructor(
     private readonly config: Config,
     private readonly egress: EgressStore,
+    private readonly credentials: CredentialRules,
     private readonly topics: Topics,
     private readonly log: Log,
   ) {}
 
-  /** `hosts`: those that were reachable a moment ago. Later changes of the rule apply at once. */
-  async open(use: EgressUse, hosts: string[], list: EgressList = NO_MORE): Promise<OpenEgress> {
+  /** Undefined where nothing can be reached. Later changes of the rules apply at once. */
+  async open(use: EgressUse, list: EgressList = NO_MORE): Promise<OpenEgress | undefined> {
+    const hosts = await this.reachable(use.workspaceId, list);
+    const rules = await this.rulesOf(use, list);
+    if (hosts.length === 0 && rules.length === 0) return undefined;
     const folder = await mkdtemp(path.join(this.config.scratchDir ?? tmpdir(), 'atelier-egress-'));
     const refused = new Set<string>();
+    // Programs of a sandbox that began without credentials do not know an authority.
+    const authority = rules.length > 0 ? new CertificateAuthority('Atelier sandbox') : undefined;
     const proxy = new EgressProxy({
       ...{ hosts, ports: list.ports ?? PORTS, allows: list.allows ?? isPublicAddress, advice: list.advice },
       onConnection: connection => this.tell(use, connection),
@@ -70,18 +98,24 @@ export class EgressSockets {
         if (refused.size < SHOWN) refused.add(refusal.message);
         this.tellRefusal(use, refusal, target);
       },
+      ...(authority && { inspection: this.inspection(use, authority, rules) }),
     });
-    const reachable = () => this.reachable(use.workspaceId, list);
-    const unfollow = this.follow(use, proxy, reachable);
+    const apply = async (): Promise<void> => {
+      const current = authority ? await this.rulesOf(use, list) : [];
+      proxy.setHosts(await this.reachable(use.workspaceId, list));
+      if (authority) proxy.setRules(current);
+    };
+    const unfollow = this.follow(use, proxy, apply);
     const close = async (): Promise<void> => {
       unfollow();
       await proxy.close();
       await rm(folder, { recursive: true, force: true });
     };
     try {
+      if (authority) await Trust.write(authority, folder);
       await fill(folder, proxy, use.owner);
-      // The rule may have changed before the subscription.
-      proxy.setHosts(await reachable());
+      // The rules may have changed before the subscription.
+      await apply();
     } catch (error) {
       await close();
       throw error;
@@ -91,7 +125,44 @@ export class EgressSockets {
       refused.clear();
       return taken;
     };
-    return { folder, takeRefused, close };
+    const placeholders = rules.flatMap(({ variables }) => variables.map(name => [name, PLACEHOLDER]));
+    const trust = authority ? Trust.variables(INSIDE) : {};
+    return {
+      binds: [{ from: folder, to: INSIDE }],
+      env: { ...proxyVariables(), ...trust, ...Object.fromEntries(placeholders) },
+      relay: `${INSIDE}/relay.cjs`,
+      start: node => startRelay(node, INSIDE),
+      ...{ takeRefused, close },
+    };
+  }
+
+  private inspection(
+    use: EgressUse,
+    authority: CertificateAuthority,
+    rules: readonly SandboxCredential[],
+  ): InspectionOptions {
+    const isPrivateAllowed = (address: string, host: string, port: number) =>
+      this.config.outgoingPrivateHosts?.allows(address, host, String(port)) ?? false;
+    return {
+      ...{ authority, rules, forwarder: new Exchanges(), advice: CREDENTIAL_ADVICE },
+      allows: (address, host, port) => isPublicAddress(address) || isPrivateAllowed(address, host, port),
+      onUse: (used, rule) => {
+        const { connectionId, used: note } = rule as SandboxCredential;
+        this.log.info(
+          { workspace_id: use.workspaceId, caller: use.caller, connection_id: connectionId, egress: used },
+          'a request of a sandbox got a credential',
+        );
+        note(used);
+      },
+    };
+  }
+
+  private async rulesOf(
+    use: SandboxUser,
+    { credentials }: EgressList,
+  ): Promise<readonly SandboxCredential[]> {
+    if (this.config.sandboxEgress === 'none') return [];
+    return credentials ?? (await this.credentials.rulesFor(use));
   }
 
   /** The hosts of a list, and of the workspace where it says so. */
@@ -99,24 +170,31 @@ export class EgressSockets {
     return [...hosts, ...(withWorkspace ? await this.egress.reachableFrom(workspaceId) : [])];
   }
 
-  /** Applies changes of the rule to a proxy; returns what unsubscribes. */
-  private follow(use: EgressUse, proxy: EgressProxy, reachable: () => Promise<string[]>): () => void {
+  /** Applies changes of the rules to a proxy; returns what unsubscribes. */
+  private follow(use: EgressUse, proxy: EgressProxy, apply: () => Promise<void>): () => void {
     let turn = Promise.resolve();
     const look = async (): Promise<void> => {
       try {
-        proxy.setHosts(await reachable());
+        await apply();
       } catch (error) {
-        // Fail closed; the next signal, as after a lost connection, reads the rule again.
+        // Fail closed; the next signal, as after a lost connection, reads the rules again.
         proxy.setHosts([]);
+        proxy.setRules([]);
         this.log.warn(
           { err: error, workspace_id: use.workspaceId },
-          'egress is closed until its rule can be read',
+          'egress is closed until its rules can be read',
         );
       }
     };
-    return this.topics.subscribe(egressTopic(use.workspaceId), () => {
-      turn = turn.then(look);
-    });
+    const topics = [egressTopic(use.workspaceId), credentialsTopic(use.workspaceId)];
+    const ends = topics.map(topic =>
+      this.topics.subscribe(topic, () => {
+        turn = turn.then(look);
+      }),
+    );
+    return () => {
+      for (const end of ends) end();
+    };
   }
 
   private tell({ workspaceId, caller }: EgressUse, connection: EgressConnection): void {

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../core/index.js';
+import { CredentialRules } from './credential-rules.js';
 import { EgressService } from './egress.service.js';
 import { EgressStore } from './egress.store.js';
 import { EgressSockets } from './egress-sockets.js';
@@ -9,7 +10,7 @@ import { EgressSockets } from './egress-sockets.js';
 @Module({
   imports: [CoreModule],
   controllers: [RoutesOf(EgressService)],
-  providers: [EgressSockets, EgressService, EgressStore],
-  exports: [EgressSockets, EgressStore],
+  providers: [CredentialRules, EgressSockets, EgressService, EgressStore],
+  exports: [CredentialRules, EgressSockets],
 })
 export class EgressModule {}

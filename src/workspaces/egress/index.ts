@@ -1,3 +1,9 @@
+export {
+  CredentialRules,
+  type CredentialSource,
+  credentialsTopic,
+  type SandboxCredential,
+  type SandboxUser,
+} from './credential-rules.js';
 export { EgressModule } from './egress.module.js';
-export { EgressStore } from './egress.store.js';
-export { type EgressList, EgressSockets } from './egress-sockets.js';
+export { type EgressList, EgressSockets, type OpenEgress } from './egress-sockets.js';

@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { proxyVariables, startRelay } from '#libs/egress-proxy/index.js';
 import type { OutputChunk, SandboxLimits, SandboxResult } from '#libs/sandbox/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
 import { WorkspaceFolders } from '../core/index.js';
-import { type EgressList, EgressSockets } from '../egress/index.js';
+import { type EgressList, EgressSockets, type OpenEgress } from '../egress/index.js';
 import { Isolation } from './isolation.js';
 import { NpmPrograms } from './npm-programs.js';
 import { RunningSandboxes } from './running-sandboxes.js';
 import type { SandboxCaller } from './running-sandboxes.store.js';
-import { EGRESS_FOLDER, SYSTEM_PATH, type WorkspaceRef } from './sandboxes.service.js';
+import { SYSTEM_PATH, type WorkspaceRef } from './sandboxes.service.js';
 
 /** Work on a folder of the service that belongs to the account of a workspace and lies outside of its files. */
 export interface FolderWork {
@@ -52,12 +51,11 @@ export class FolderSandboxes {
     const { folder, command, caller, limits, signal, onOutput } = work;
     const owner = this.folders.ownerOf(workspace);
     const npm = await this.npm.open();
-    let egress: Awaited<ReturnType<FolderSandboxes['openEgress']>>;
+    let egress: OpenEgress | undefined;
     try {
       egress = await this.openEgress(workspace, work);
-      const proxy = egress ? [{ from: egress.folder, to: EGRESS_FOLDER }] : [];
       const path = [...(npm.folder ? [npm.folder] : []), nodeFolder, ...SYSTEM_PATH];
-      const prelude = egress ? `${startRelay(`${nodeFolder}/node`, EGRESS_FOLDER)}; ` : '';
+      const prelude = egress ? `${egress.start(`${nodeFolder}/node`)}; ` : '';
       const started = { workspaceId: workspace.id, command, caller, kind: 'command', signal } as const;
       const result = await this.running.showing(started, (signal, onStarted) =>
         driver.run({
@@ -71,8 +69,8 @@ export class FolderSandboxes {
             'bash',
             ...(work.args ?? []),
           ],
-          env: { ...(egress ? proxyVariables() : {}), ...work.env, PATH: path.join(':') },
-          readOnlyBinds: [...proxy, ...npm.readOnlyBinds],
+          env: { ...egress?.env, ...work.env, PATH: path.join(':') },
+          readOnlyBinds: [...(egress?.binds ?? []), ...npm.readOnlyBinds],
         }),
       );
       return { ...result, egress_refused: egress?.takeRefused() ?? [] };
@@ -93,13 +91,14 @@ export class FolderSandboxes {
     return (exit_code === 0 || exit_code === 1) && Number.isFinite(bytes) ? bytes : null;
   }
 
-  private async openEgress(workspace: WorkspaceRef, { egress: list, caller }: FolderWork) {
+  private async openEgress(
+    workspace: WorkspaceRef,
+    { egress: list, caller }: FolderWork,
+  ): Promise<OpenEgress | undefined> {
     // Without isolation there is a network already.
     if (!list || !this.isolation.driver.isolated) return undefined;
-    const hosts = await this.egress.reachable(workspace.id, list);
-    if (hosts.length === 0) return undefined;
     const owner = this.folders.ownerOf(workspace);
-    return this.egress.open({ workspaceId: workspace.id, owner, caller }, hosts, list);
+    return this.egress.open({ workspaceId: workspace.id, owner, caller }, { credentials: [], ...list });
   }
 }
 

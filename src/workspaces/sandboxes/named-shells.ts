@@ -82,7 +82,7 @@ export class NamedShells implements OnModuleDestroy {
     all.delete(name);
     if (all.size >= MAX_OF_CALLER)
       throw new Conflict(`You have ${all.size} sessions in this workspace already; end one first`);
-    const shell = this.sandboxes.openShell({ caller: { kind: 'tool', id: actor.id }, name });
+    const shell = this.sandboxes.openShell({ caller: { kind: 'tool', id: actor.id }, actor, name });
     this.held.set(key, { shell, owner, name, users: 0 });
   }
 

@@ -57,7 +57,7 @@ export class ProgramSandboxes {
     const check = await driver.check();
     if (!check.ok) throw new Unavailable(`Code cannot run here: ${check.reason}`);
     const { script, folder, caller, limits, bind, signal, onOutput, onStarted } = work;
-    const environment = await this.environments.prepare(workspace, caller, work.actions);
+    const environment = await this.environments.prepare(workspace, { caller, actions: work.actions });
     const { request, relay } = environment;
     const inside = driver.isolated ? bind.to : bind.from;
     const prelude = work.prelude({ node: `${nodeFolder}/node`, bind: inside, relay });

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { proxyVariables, startRelay } from '#libs/egress-proxy/index.js';
 import {
   type LastingResult,
   LastingShell,
@@ -13,12 +12,13 @@ import {
   type SandboxSession,
   SessionOver,
 } from '#libs/sandbox/index.js';
+import type { Actor } from '../../platform/access/index.js';
 import type { ActionCaller } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Conflict, Invalid, translateErrors, Unavailable } from '../../platform/errors/index.js';
 import { Log } from '../../platform/log/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../core/index.js';
-import { EgressSockets, EgressStore } from '../egress/index.js';
+import { type EgressList, EgressSockets } from '../egress/index.js';
 import { ActionSockets, type ActionSource } from './actions/action-sockets.js';
 import { Isolation } from './isolation.js';
 import { type Gauge, type NameClaim, RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
@@ -35,6 +35,8 @@ export interface ScriptRequest {
   script: string;
   /** For what it runs; absent: the service itself. */
   caller?: SandboxCaller;
+  /** Whose connections its requests may use; absent: none. */
+  actor?: Actor;
   seconds?: number;
   signal?: AbortSignal;
   actions?: ActionCaller;
@@ -43,13 +45,23 @@ export interface ScriptRequest {
   /** Most of its output that is passed on, in bytes. */
   outputBytes?: number;
   onOutput?: (chunk: OutputChunk) => void;
+  /** What it reaches; by default what the workspace and its caller may. */
+  reach?: EgressList;
+  env?: Readonly<Record<string, string>>;
 }
 
 export const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
-export const EGRESS_FOLDER = '/run/egress';
 const ACTIONS_FOLDER = '/run/atelier';
 
 export type WorkspaceRef = Pick<VisibleWorkspace, 'id' | 'number' | 'organization_id'>;
+
+/** For whom a sandbox is made, and what it has besides the files. */
+interface SandboxNeeds {
+  readonly caller: SandboxCaller;
+  readonly actor?: Actor | undefined;
+  readonly actions?: ActionSource | undefined;
+  readonly reach?: EgressList | undefined;
+}
 
 /** What every sandbox of a workspace has, until it is closed. */
 export interface Environment {
@@ -69,7 +81,6 @@ export class SandboxEnvironments {
   constructor(
     private readonly isolation: Isolation,
     private readonly sockets: ActionSockets,
-    private readonly rules: EgressStore,
     private readonly egress: EgressSockets,
     private readonly folders: WorkspaceFolders,
   ) {}
@@ -80,22 +91,19 @@ export class SandboxEnvironments {
 
   async prepare(
     workspace: WorkspaceRef,
-    caller: SandboxCaller,
-    actions: ActionSource | undefined,
+    { caller, actor, actions, reach }: SandboxNeeds,
   ): Promise<Environment> {
     const files = this.filesOf(workspace);
     const { owner } = files;
     const { driver, nodeFolder } = this.isolation;
     const { isolated } = driver;
     // Without isolation there is a network already.
-    const hosts = isolated ? await this.rules.reachableFrom(workspace.id) : [];
-    const egress =
-      hosts.length > 0
-        ? await this.egress.open({ workspaceId: workspace.id, owner, caller }, hosts)
-        : undefined;
+    const egress = isolated
+      ? await this.egress.open({ workspaceId: workspace.id, owner, caller, actor }, reach)
+      : undefined;
     const socket = actions && (await this.sockets.open(actions, owner));
-    const env: Record<string, string> = egress ? proxyVariables() : {};
-    const readOnlyBinds = egress ? [{ from: egress.folder, to: EGRESS_FOLDER }] : [];
+    const env: Record<string, string> = { ...egress?.env };
+    const readOnlyBinds = [...(egress?.binds ?? [])];
     if (socket) {
       const inside = isolated ? ACTIONS_FOLDER : socket.folder;
       env.PATH = [`${inside}/bin`, nodeFolder, ...SYSTEM_PATH].join(':');
@@ -104,8 +112,8 @@ export class SandboxEnvironments {
     }
     return {
       request: { ...files, env, readOnlyBinds },
-      relay: egress && `${EGRESS_FOLDER}/relay.cjs`,
-      prelude: egress ? startRelay(`${nodeFolder}/node`, EGRESS_FOLDER) : '',
+      relay: egress?.relay,
+      prelude: egress?.start(`${nodeFolder}/node`) ?? '',
       extras: () => ({ egress_refused: egress?.takeRefused() ?? [] }),
       close: async () => {
         await Promise.all([socket?.close(), egress?.close()]);
@@ -122,6 +130,8 @@ export type ScriptResult = SandboxResult & Partial<LastingResult & RefusedConnec
 
 export interface ShellUse {
   readonly caller: SandboxCaller;
+  /** Whose connections its requests may use; absent: none. */
+  readonly actor?: Actor;
   /** Whom the command `actions` acts as; absent: there is no such command. */
   readonly actions?: ActionCaller;
   /** By which the caller comes back to it. */
@@ -159,12 +169,14 @@ export class SandboxesService {
 
   private async runScriptNow(workspace: WorkspaceRef, request: ScriptRequest): Promise<ScriptResult> {
     const { script: command, caller = { kind: 'service', id: null }, signal, stdin, outputBytes } = request;
+    const { actor, actions, reach } = request;
     const { sandboxMemoryBytes: memoryBytes, sandboxSeconds } = this.config;
     const seconds = request.seconds ?? sandboxSeconds;
-    const environment = await this.environments.prepare(workspace, caller, request.actions);
+    const environment = await this.environments.prepare(workspace, { caller, actor, actions, reach });
     const run = (signal: AbortSignal, onStarted: (gauge: Gauge) => void) =>
       this.driver.run({
         ...environment.request,
+        env: { ...request.env, ...environment.request.env },
         argv: argvOf(environment.prelude, command),
         limits: {
           ...{ memoryBytes, wallMs: seconds * 1000, cpuSeconds: seconds },
@@ -190,7 +202,7 @@ export class SandboxesService {
 
   private async openSession(
     workspace: WorkspaceRef,
-    { caller, actions, name }: ShellUse,
+    { caller, actor, actions, name }: ShellUse,
     command: string,
   ): Promise<OpenedSession<RefusedConnections>> {
     await this.requireDriver();
@@ -207,7 +219,7 @@ export class SandboxesService {
     let session: SandboxSession;
     try {
       claim = name === undefined ? undefined : await this.running.claim(started, name);
-      environment = await this.environments.prepare(workspace, caller, actions);
+      environment = await this.environments.prepare(workspace, { caller, actor, actions });
       session = await this.beginSession(environment);
     } catch (error) {
       release();

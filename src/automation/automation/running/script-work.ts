@@ -98,13 +98,10 @@ export class ScriptWork {
     const language = work.kind === 'script' ? work.language : 'bash';
     const workspace = await this.authority.require(run.actor, run.workspace_id, 'script');
     const caller = { kind: 'automation', id: run.id } as const;
-    const acting =
-      actions.length === 0
-        ? undefined
-        : ActionCaller.program(caller, 'sandbox', {
-            ...{ actor: run.actor, workspaceId: workspace.id },
-            allowlist: new ActionAllowlist(actions),
-          });
+    const acting = ActionCaller.program(caller, 'sandbox', {
+      ...{ actor: run.actor, workspaceId: workspace.id },
+      allowlist: new ActionAllowlist(actions),
+    });
     const code = Buffer.from(pinned.code ?? '');
     const { result, changes, refusal } = await this.scripts.run(
       workspace,
@@ -114,8 +111,9 @@ export class ScriptWork {
           ...{
             script: scriptOf(language, code.length, output.marker),
             caller,
+            actor: acting.actor,
             signal: until,
-            actions: acting,
+            actions: actions.length === 0 ? undefined : acting,
           },
           ...{ seconds: limits.maxSeconds, outputBytes: MAX_OUTPUT_BYTES },
           stdin: Buffer.concat([code, Buffer.from(payload)]),
