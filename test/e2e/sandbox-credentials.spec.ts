@@ -75,7 +75,7 @@ beforeEach(() => {
     if (!actor) return [];
     if (workspaceId === workspace)
       return [
-        ruleFor(api, `Bearer ${SECRET}`, SECRET, ['/v1', '/npm', '/echo']),
+        ruleFor(api, `Bearer ${SECRET}`, SECRET, ['/v1', '/echo']),
         ruleFor(forge, basic(SECRET), SECRET, ['/tiny.git']),
       ];
     return workspaceId === his ? [ruleFor(api, `Bearer ${HERS}`, HERS)] : [];
@@ -87,16 +87,6 @@ const basic = (password: string) => `Basic ${Buffer.from(`git:${password}`).toSt
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const { url = '', headers } = request;
   if (url.startsWith('/echo')) return void response.end(JSON.stringify(headers));
-  if (url === '/npm/tiny') {
-    response.writeHead(200, { 'content-type': 'application/json' });
-    return void response.end(
-      JSON.stringify({
-        name: 'tiny',
-        'dist-tags': { latest: '1.2.3' },
-        versions: { '1.2.3': { name: 'tiny', version: '1.2.3', dist: {} } },
-      }),
-    );
-  }
   response.end(`welcome ${headers['user-agent']?.split('/')[0]}`);
 }
 
@@ -131,12 +121,6 @@ const programs = () =>
       there: '/usr/bin/pip3',
       run: `python3 -c 'from pip._vendor import requests; print(requests.get("https://${api}/v1/x").text)'`,
       said: 'welcome python-requests',
-    },
-    {
-      name: 'npm',
-      there: '/usr/bin/npm',
-      run: `npm view tiny version --registry https://${api}/npm/ --fetch-retries=0`,
-      said: '1.2.3',
     },
   ].filter(({ there }) => existsSync(there));
 
@@ -216,15 +200,14 @@ describe('an attacker inside who knows how it works', () => {
       `curl -sS https://${api}/v1/warm >/dev/null`,
       'env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\\0" "\\n"',
       'for m in /proc/[0-9]*/maps; do cat $m; done 2>/dev/null | head -5',
-      'find / -xdev -type f -size -2M \\( -path "/run/*" -o -path "/tmp/*" -o -path "/etc/*" -o -path "/workspace/*" -o -path "/dev/shm/*" \\) -exec cat {} + 2>/dev/null',
+      'find /run /tmp /etc /workspace /dev/shm /opt/node -maxdepth 4 -type f -size -2M -exec cat {} + 2>/dev/null',
       'cat /proc/[0-9]*/fd/* </dev/null 2>/dev/null & sleep 0.5; kill $! 2>/dev/null',
       'ulimit -c unlimited; sh -c "kill -SEGV \\$\\$"; find / -name "core*" -type f -newer /etc/hostname 2>/dev/null | head',
       'git config --list --show-origin; cat ~/.netrc ~/.git-credentials ~/.npmrc 2>/dev/null',
       'ls -laR /run/egress',
     ];
-    const said = await output(search.join('\n'));
-    expect(said).toContain('BEGIN CERTIFICATE');
-    expect(said).not.toMatch(/tok_|PRIVATE KEY/);
+    const kept = '| grep -aoE "to[k]_[a-z0-9]+|[B]EGIN CERTIFICATE|[P]RIVATE KEY" | sort -u';
+    expect(await output(`(${search.join('\n')}\n) 2>&1 ${kept}`)).toBe('BEGIN CERTIFICATE');
   });
 
   it('gets no answer that holds it, and sends it to no one else', async () => {

@@ -16,8 +16,16 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { EgressProxy, proxyVariables, relaySource, startRelay } from '#libs/egress-proxy/index.js';
+import {
+  CertificateAuthority,
+  EgressProxy,
+  proxyVariables,
+  relaySource,
+  startRelay,
+} from '#libs/egress-proxy/index.js';
 import { createSandbox, type SandboxSession } from '#libs/sandbox/index.js';
+import { Exchanges } from './exchanges.js';
+import { ruleFor } from './inspection.fixture.js';
 
 /** Hosts that may be reached, and one that may not; all of them are this machine. */
 const [REGISTRY, INDEX, FORGE, OTHER] = [
@@ -26,6 +34,9 @@ const [REGISTRY, INDEX, FORGE, OTHER] = [
   'forge.example',
   'other.example',
 ];
+/** One that lets in only requests with a credential, which the proxy has. */
+const GUARDED = 'guarded.example';
+const SECRET = 'tok_that-no-program-has';
 const uid = process.getuid?.() ?? -1;
 const owner = uid === 0 ? { uid: 200_031, gid: 200_031 } : undefined;
 
@@ -46,7 +57,7 @@ beforeAll(async () => {
   // Whom the sandbox runs as goes through it.
   chmodSync(folder, 0o755);
   for (const name of ['egress', 'tls', 'workspace']) mkdirSync(join(folder, name));
-  const names = [REGISTRY, INDEX, FORGE, OTHER].map(name => `DNS:${name}`).join(',');
+  const names = [REGISTRY, INDEX, FORGE, OTHER, GUARDED].map(name => `DNS:${name}`).join(',');
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'tls', 'cert.pem')];
   const made = [
     'req',
@@ -68,7 +79,12 @@ beforeAll(async () => {
   const { port } = server.address() as AddressInfo;
   origin = host => `https://${host}:${port}`;
   refused = [];
+  const authority = new CertificateAuthority('Sandbox of a test');
+  writeFileSync(join(folder, 'tls', 'ca.pem'), readFileSync(cert, 'utf8') + authority.certificate);
+  const rule = ruleFor(port, SECRET, { host: GUARDED });
+  const trusted = [readFileSync(cert, 'utf8')];
   const proxy = new EgressProxy({
+    inspection: { rules: [rule], authority, trusted, forwarder: new Exchanges() },
     ...{ hosts: [REGISTRY, INDEX, FORGE], ports: [port], allows: () => true },
     resolve: async () => ['127.0.0.1'],
     onRefusal: (_refusal, target) => refused.push(target),
@@ -88,9 +104,9 @@ beforeAll(async () => {
     env: {
       ...proxyVariables(),
       // Nothing but whom to trust is said to the programs: all else is what every sandbox has.
-      NODE_EXTRA_CA_CERTS: '/run/tls/cert.pem',
-      PIP_CERT: '/run/tls/cert.pem',
-      GIT_SSL_CAINFO: '/run/tls/cert.pem',
+      NODE_EXTRA_CA_CERTS: '/run/tls/ca.pem',
+      PIP_CERT: '/run/tls/ca.pem',
+      GIT_SSL_CAINFO: '/run/tls/ca.pem',
     },
     readOnlyBinds: [
       { from: join(folder, 'egress'), to: '/run/egress' },
@@ -109,6 +125,11 @@ beforeEach(() => {
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const { pathname, search } = new URL(request.url ?? '/', 'https://host');
+  const isGuarded = request.headers.host?.startsWith(GUARDED);
+  if (isGuarded && request.headers.authorization !== `Bearer ${SECRET}`) {
+    response.writeHead(401).end();
+    return;
+  }
   if (pathname.startsWith('/repos/')) {
     gitAnswer(request, response, pathname, search.slice(1));
     return;
@@ -159,7 +180,7 @@ async function run(script: string): Promise<{ exit_code: number | null; output: 
 }
 
 /** The package `tiny` in a registry of npm (its documentation: "package metadata"). */
-function publishNpm(): void {
+function publishNpm(host = REGISTRY): void {
   const place = mkdtempSync(join(folder, 'npm-'));
   mkdirSync(join(place, 'package'));
   writeFileSync(
@@ -174,7 +195,7 @@ function publishNpm(): void {
     name: 'tiny',
     version: '1.2.3',
     main: 'tiny.js',
-    dist: { tarball: `${origin(REGISTRY)}${at}`, integrity },
+    dist: { tarball: `${origin(host)}${at}`, integrity },
   };
   answers.set(at, tarball);
   answers.set(
@@ -260,5 +281,13 @@ describe('with the variables of a sandbox, through the proxy,', () => {
       `mkdir got; cd got; ${get(origin(host))}; status=$?; cd /workspace; rm -rf got; exit $status`,
     );
     expect([exit_code, output.trim().split('\n').at(-1), refused.slice(begun)]).toEqual([0, got, []]);
+  });
+
+  it.each(programs)('$name gets what takes a credential, and has none', async ({ name, get, got }) => {
+    if (name === 'npm install') publishNpm(GUARDED);
+    const { exit_code, output } = await run(
+      `mkdir got; cd got; ${get(origin(GUARDED))}; status=$?; grep -r tok_ .; cd /workspace; rm -rf got; exit $status`,
+    );
+    expect([exit_code, output.trim().split('\n').at(-1), refused]).toEqual([0, got, []]);
   });
 });
