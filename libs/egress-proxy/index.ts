@@ -10,10 +10,10 @@ export { normalizeHost } from './host.js';
 export { CertificateAuthority } from './inspection/certificate-authority.js';
 export {
   type CredentialRule,
-  RuleSet,
   type CredentialValue,
   fieldName,
   normalizePrefix,
+  RuleSet,
 } from './inspection/credential-rule.js';
 export type { ExchangeForwarder, InspectedExchange } from './inspection/inspected-exchange.js';
 export type { CredentialUse } from './inspection/inspector.js';

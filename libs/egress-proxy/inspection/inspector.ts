@@ -5,14 +5,7 @@ import { TLSSocket } from 'node:tls';
 import { splitAuthority } from '../host.js';
 import { EgressRefusal, type RefusalReason } from '../refusal.js';
 import type { CertificateAuthority } from './certificate-authority.js';
-import {
-  type CredentialRule,
-  RuleSet,
-  fieldName,
-  hostPort,
-  pathOf,
-  prefixOf,
-} from './credential-rule.js';
+import { type CredentialRule, fieldName, hostPort, pathOf, prefixOf, RuleSet } from './credential-rule.js';
 import { EchoGate, HeldBytes, SecretEchoed } from './echo-gate.js';
 import type { ExchangeForwarder } from './inspected-exchange.js';
 import { SecretForms } from './secret-forms.js';
