@@ -1,6 +1,5 @@
 export {
   CredentialRules,
-  type CredentialSource,
   credentialsTopic,
   type SandboxCredential,
   type SandboxUser,
