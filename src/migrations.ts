@@ -5,6 +5,7 @@ import { AttachmentRoom } from './agents/attachments/migrations/20261122-attachm
 import { Context } from './agents/chats/migrations/20261122-context.js';
 import { ChatLists } from './agents/chats/migrations/20261129-chat-lists.js';
 import { ModelSlots } from './agents/models/migrations/20261122-model-slots.js';
+import { Plans } from './agents/plans/migrations/20261129-plans.js';
 import { Delivery } from './agents/runs/migrations/20261122-delivery.js';
 import { RequestedTasksOfRuns } from './agents/runs/migrations/20261122-requested-tasks.js';
 import { RunAuthorityMarks } from './agents/runs/migrations/20261122-run-authority.js';
@@ -159,6 +160,7 @@ export const migrations = [
   { name: '20261125-templates', class: Templates },
   { name: '20261127-automations', class: Automations },
   { name: '20261128-triggers', class: Triggers },
+  { name: '20261129-plans', class: Plans },
   { name: '20261129-chat-lists', class: ChatLists },
   { name: '20261129-token-sets', class: TokenSets },
   { name: '20261129-oauth-flows', class: OAuthFlows },

@@ -5,6 +5,7 @@ import { BudgetsModule } from './budgets/index.js';
 import { ChatsModule } from './chats/index.js';
 import { MessagesModule } from './messages/index.js';
 import { ModelsModule } from './models/index.js';
+import { PlansModule } from './plans/index.js';
 import { RunsModule } from './runs/index.js';
 import { SubagentsModule } from './subagents/index.js';
 import { TasksModule } from './tasks/index.js';
@@ -17,6 +18,7 @@ import { TurnsModule } from './turns/index.js';
     ModelsModule,
     SubagentsModule,
     AttachmentsModule,
+    PlansModule,
     ChatsModule,
     ApprovalsModule,
     RunsModule,

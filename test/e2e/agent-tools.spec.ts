@@ -285,6 +285,83 @@ describe('calls of one step', () => {
   });
 });
 
+describe('a plan', () => {
+  const plan = (items: Json[]) => ({ name: 'plan', input: { items } });
+  const step = (title: string, status = 'pending', id?: string) => ({ title, status, ...(id && { id }) });
+
+  it('is shown with the run and its chat, as it was last set, and told to its watchers', async () => {
+    const from = model.requests.length;
+    model.reply([
+      { tool: { ...plan([step('Look', 'in_progress'), step('Write')]), id: 'p1' } },
+      {
+        tool: {
+          ...plan([step('Look', 'completed', '1'), step('Check'), step('Write', 'pending', '2')]),
+          id: 'p2',
+        },
+      },
+      { text: 'Done.' },
+    ]);
+    const sent = await agent.send('go', { workspace_id });
+    const { status, plan: kept } = await agent.ended(sent);
+    const items = [
+      { id: '1', title: 'Look', status: 'completed' },
+      { id: '3', title: 'Check', status: 'pending' },
+      { id: '2', title: 'Write', status: 'pending' },
+    ];
+    expect([status, kept.call_id, kept.items]).toEqual(['completed', sent.call_id, items]);
+    const updates = (await agent.events(sent)).filter(({ event }) => event === 'plan.updated');
+    expect(updates.map(({ data }) => data)).toEqual([
+      {
+        id: 'p1',
+        items: [
+          { id: '1', title: 'Look', status: 'in_progress' },
+          { id: '2', title: 'Write', status: 'pending' },
+        ],
+      },
+      { id: 'p2', items },
+    ]);
+    expect(told(from + 2).at(-1)).toBe('Plan, 1 of 3 done:\n[x] 1: Look\n[ ] 3: Check\n[ ] 2: Write');
+    const record = await ada.client.get(`/api/agent/runs/${sent.call_id}`);
+    expect(record.body.plan).toEqual(kept);
+    model.reply({ text: 'No plan of its own.' });
+    const next = await agent.run('on', { chat_id: sent.chat_id });
+    expect(next.plan).toBeNull();
+    expect((await ada.client.get(`/api/chats/${sent.chat_id}`)).body.plan).toEqual(kept);
+  });
+
+  it.each([
+    [
+      'two steps at once',
+      [step('a', 'in_progress'), step('b', 'in_progress')],
+      /^items: 2 steps are in_progress/,
+    ],
+    ['an id twice', [step('a', 'pending', '1'), step('b', 'pending', '1')], /^items: the id 1 comes twice$/],
+    ['another status', [step('a', 'done')], /^items\.0\.status must be one of/],
+    ['no title', [step(' ')], /^items\.0\.title/],
+    [
+      'too many',
+      Array.from({ length: 51 }, () => step('a')),
+      /^items must contain no more than 50 elements$/,
+    ],
+    ['more than is asked for', [{ ...step('a'), due: 'soon' }], /^items\.0\.due is not a field/],
+  ])('is refused with %s, and stays as it was', async (_, items, answer) => {
+    const from = model.requests.length;
+    model.reply([{ tool: plan([step('Kept')]) }, { tool: plan(items as Json[]) }, { text: 'Done.' }]);
+    const run = await agent.run('go', { workspace_id });
+    expect(told(from + 2).at(-1)).toMatch(answer);
+    expect(run.plan.items).toEqual([{ id: '1', title: 'Kept', status: 'pending' }]);
+  });
+
+  it('is for agents whose list names it', async () => {
+    const place = define('planner', '---\ntools: [plan]\n---\nPlan.');
+    const from = model.requests.length;
+    model.reply({ text: 'Yes.' });
+    await agent.run('go', place);
+    const offered = model.requests[from]?.body.tools as Json[];
+    expect(offered.map(tool => tool.function.name)).toEqual(['plan']);
+  });
+});
+
 describe('output', () => {
   it('may hold NUL bytes and broken UTF-8', async () => {
     const from = model.requests.length;

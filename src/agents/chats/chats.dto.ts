@@ -1,5 +1,6 @@
 import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { MODEL } from '../models/index.js';
+import { PlanView } from '../plans/index.js';
 import { AGENT_NAME } from '../subagents/index.js';
 
 export const TITLE = { max: 500, example: 'Plan the launch' };
@@ -126,6 +127,12 @@ export class ChatView {
 
   @Field.object('Its newest run', () => ChatRunView, { nullable: true })
   run: ChatRunView | null;
+
+  @Field.object('What its agent means to do, as last set; only where one chat is read', () => PlanView, {
+    optional: true,
+    nullable: true,
+  })
+  plan?: PlanView | null;
 
   @Field.id('The run that handed over the task for which the chat is; absent for a chat of people', {
     optional: true,

@@ -4,6 +4,7 @@ import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { ModelsModule } from '../models/index.js';
+import { PlansModule } from '../plans/index.js';
 import { SubagentsModule } from '../subagents/index.js';
 import { ChatSummariesStore } from './chat-summaries.store.js';
 import { ChatsService } from './chats.service.js';
@@ -13,7 +14,7 @@ import { MessagesStore } from './messages.store.js';
 
 /** Chats, and what was said in them. */
 @Module({
-  imports: [CredentialsModule, OrganizationsModule, CoreModule, ModelsModule, SubagentsModule],
+  imports: [CredentialsModule, OrganizationsModule, CoreModule, ModelsModule, PlansModule, SubagentsModule],
   controllers: [RoutesOf(ChatsService)],
   providers: [ChatSummariesStore, ChatsService, ChatsStore, Compactor, MessagesStore],
   exports: [ChatSummariesStore, ChatsService, ChatsStore, Compactor, MessagesStore],

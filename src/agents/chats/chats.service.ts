@@ -13,6 +13,7 @@ import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ModelSettingsStore } from '../models/index.js';
+import { PlansStore } from '../plans/index.js';
 import { SubagentsService } from '../subagents/index.js';
 import {
   ChatId,
@@ -41,6 +42,7 @@ export class ChatsService {
     private readonly organizations: OrganizationsStore,
     private readonly models: ModelSettingsStore,
     private readonly subagents: SubagentsService,
+    private readonly plans: PlansStore,
     private readonly topics: Topics,
   ) {}
 
@@ -125,7 +127,8 @@ export class ChatsService {
   })
   async read(actor: Actor, { id }: ChatId): Promise<ChatView> {
     const row = await this.chats.require(actor, 'chat.read', id);
-    return chatView({ ...row, ...(await this.chats.newestRun(id)) });
+    const [run, plan] = await Promise.all([this.chats.newestRun(id), this.plans.ofChat(id)]);
+    return { ...chatView({ ...row, ...run }), plan };
   }
 
   @Action({

@@ -14,6 +14,7 @@ import {
   type MessagePart,
   MessagesStore,
 } from '../chats/index.js';
+import { planRow } from '../plans/index.js';
 import type { ToolResult } from '../tools/index.js';
 import { type NewTask, taskRows } from './run-intake.store.js';
 import { Steering } from './run-limits.js';
@@ -157,7 +158,7 @@ export class RunJournal extends FencedWriter {
    */
   async finishCall(
     call: PlannedCall,
-    { output, isError, hasRun = false, write }: ToolResult & { hasRun?: boolean; write?: JoinedWrite },
+    { output, isError, plan, hasRun = false, write }: ToolResult & { hasRun?: boolean; write?: JoinedWrite },
     events: NewEvent[],
     next: readonly PlannedCall[] = [],
   ): Promise<void> {
@@ -167,6 +168,7 @@ export class RunJournal extends FencedWriter {
       returning c.step, c.position, c.started_at)`;
     const also = [finished];
     if (hasRun) also.push(enterToolCall(FENCED, sql`finished`));
+    if (plan) also.push(planRow(FENCED, plan));
     if (next.length > 0) also.push(startedRows(next));
     const joined = write?.join();
     if (!joined) await write?.settle();

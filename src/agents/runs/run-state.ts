@@ -127,6 +127,7 @@ export type RunEventType =
   | 'tool.output'
   | 'tool.finished'
   | 'file.changed'
+  | 'plan.updated'
   | 'message.accepted'
   | 'message.injected'
   | 'message.withdrawn'

@@ -2,6 +2,7 @@ import { Field } from '../../platform/dto/index.js';
 import { WaitingForView } from '../approvals/index.js';
 import { RUN_STATUSES } from '../chats/index.js';
 import { MODEL } from '../models/index.js';
+import { PlanView } from '../plans/index.js';
 import { RUN_STATES } from './run-state.js';
 
 export class RunId {
@@ -140,6 +141,11 @@ export class RunStatusView extends RunHeadView {
     { list: true, nullable: true },
   )
   waiting_for: WaitingForView[] | null;
+
+  @Field.object('What it means to do, and how far it is, as it last said; null: it has not', () => PlanView, {
+    nullable: true,
+  })
+  plan: PlanView | null;
 
   @Field.object('What went wrong, when status is error', () => RunFaultView, { nullable: true })
   error: RunFaultView | null;

@@ -7,6 +7,7 @@ import type { Watched } from '../../platform/streams/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
 import { ApprovalWording, type WaitingForView } from '../approvals/index.js';
 import { ChatsStore, type ToolCallRow } from '../chats/index.js';
+import { planView } from '../plans/index.js';
 import { RunStopper } from './run-control.js';
 import { RunEvents } from './run-events.service.js';
 import { endTopic, type RunRow } from './run-state.js';
@@ -154,6 +155,7 @@ export class RunsService implements BeforeApplicationShutdown {
     return {
       ...headOf(run),
       waiting_for: run.waiting_for?.map(approval => this.waitingFor(approval)) ?? null,
+      plan: run.plan && planView(run.plan),
       error,
       ...(hasResult(run) ? { result: resultOf(run) } : {}),
       injected_into: merged_into && merged_step ? { call_id: merged_into, step: merged_step } : null,

@@ -5,6 +5,7 @@ import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platf
 import { NotFound } from '../../platform/errors/index.js';
 import type { ApprovalRow } from '../approvals/index.js';
 import { type ChatStanding, chatsOf, requireInChat, type ToolCallRow } from '../chats/index.js';
+import { PLAN_COLUMN, type PlanColumn } from '../plans/index.js';
 import type { RunRow } from './run-state.js';
 import type { RunHeadView } from './runs.dto.js';
 
@@ -33,6 +34,7 @@ const SHOWN = [
 /** How a run stands, and its tool calls in order where it has ended. */
 export type RunWithCalls = Pick<RunRow, (typeof SHOWN)[number]> & {
   calls: ToolCallRow[] | null;
+  plan: PlanColumn;
   waiting_for: PendingApproval[] | null;
 };
 
@@ -64,7 +66,7 @@ const WAITING_FOR = sql`case when run.state = 'waiting' then (
     a.workspace_id, 'requested_by', a.requested_by, 'expires_at', a.expires_at) order by a.id)
   from approval a join family f on a.run_id = f.id where a.status = 'pending') end as waiting_for`;
 
-const STATUS_COLUMNS = sql`${COLUMNS}, ${CALLS}, ${WAITING_FOR}`;
+const STATUS_COLUMNS = sql`${COLUMNS}, ${CALLS}, ${PLAN_COLUMN}, ${WAITING_FOR}`;
 
 /** A run that has not ended, and whose message has not entered another. */
 export type PendingRun = Pick<RunRow, 'id' | 'state' | 'attempt' | 'steers_run_id' | 'actor'>;

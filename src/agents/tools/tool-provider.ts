@@ -4,6 +4,7 @@ import type { ActionCaller } from '../../platform/actions/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import type { VisibleWorkspace } from '../../workspaces/core/index.js';
 import type { Shell } from '../../workspaces/sandboxes/index.js';
+import type { PlanStep } from '../plans/index.js';
 import type { AgentGuide } from '../subagents/index.js';
 
 /** Where and for whom a tool runs. */
@@ -31,6 +32,8 @@ export interface ToolResult {
   readonly changed?: readonly string[];
   /** All of the output, where `output` is a shortened form of it. */
   readonly whole?: string;
+  /** The plan that the run has from now on. */
+  readonly plan?: readonly PlanStep[];
   /** Whether it was the first command in the shell's session. */
   readonly newSession?: boolean;
 }
@@ -152,7 +155,7 @@ export interface ListedTool extends ToolOffer {
 }
 
 /** Models see tools in this order, which stays the same as long as the tools do, so that providers can cache it. */
-export const KINDS = ['workspace', 'task', 'skill', 'action'] as const;
+export const KINDS = ['workspace', 'plan', 'task', 'skill', 'action'] as const;
 
 /** Something that has tools for agents. Each registers itself. */
 export interface ToolProvider {

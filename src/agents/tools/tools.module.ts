@@ -7,6 +7,7 @@ import { SubagentsModule } from '../subagents/index.js';
 import { AgentActions } from './agent-actions.js';
 import { BashTool } from './bash.tool.js';
 import { LongOutputs } from './long-outputs.js';
+import { PlanTool } from './plan.tool.js';
 import { RecordedScripts } from './recorded-scripts.js';
 import { SessionCommands } from './session-commands.js';
 import { SkillTools } from './skill-tools.js';
@@ -22,6 +23,7 @@ import { ToolsService } from './tools.service.js';
     ToolProviders,
     Toolbox,
     SkillTools,
+    PlanTool,
     AgentActions,
     BashTool,
     LongOutputs,

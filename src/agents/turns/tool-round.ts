@@ -204,6 +204,7 @@ export class ToolRound {
     const data = { id, tool, step, output: result.output, is_error: result.isError };
     const events: NewEvent[] = [...(await this.deltas.handOver()), { type: 'tool.finished', data }];
     for (const path of result.changed ?? []) events.push({ type: 'file.changed', data: { path, id } });
+    if (result.plan) events.push({ type: 'plan.updated', data: { id, items: result.plan } });
     events.push(...starting.map(toolStarted), ...then);
     await this.journal.finishCall(call, result, events, starting);
     for (const next of starting) this.started.add(next);

@@ -325,6 +325,9 @@ export interface Schema {
     new_models: 'enabled' | 'disabled'; updated_at: Time;
     fallback: Generated<Told<'organization_models.fallback', string[]>>;
   };
+  plan: {
+    run_id: string; chat_id: string; items: Json<'plan.items'>; updated_at: Time;
+  };
   process: {
     id: string; seen_at: Time; machine: string | null; pid: number | null; started: string | null;
   };
