@@ -8,7 +8,7 @@ import { SandboxFailure, SessionOver } from './errors.js';
 import { isAlive } from './kill.js';
 import { PipeSocket, readWaiting } from './pipe-socket.js';
 import type { Owner } from './sandbox.js';
-import { isWhole, nextState } from './session-shell.js';
+import { folderIn, isWhole, nextState } from './session-shell.js';
 
 const READ_ONLY = { mode: 0o444 };
 const WHOLE = { recursive: true, force: true };
@@ -96,6 +96,11 @@ export class SessionFolder {
     for (const name of ['script', 'input']) rmSync(join(this.path, `${name}-${number}`), { force: true });
     if (fits && isWhole(state, number)) this.write(nextState(state));
     return fits;
+  }
+
+  /** The folder in which the next script begins; null where that is not known. */
+  get cwd(): string | null {
+    return folderIn(this.state ?? '');
   }
 
   /** Whether it is removed, or about to be. */

@@ -11,6 +11,9 @@ interface Refusals {
   processes: number;
 }
 
+/** What a script came to, without the folders of its session. */
+export type ScriptResult = Omit<SessionResult, 'cwd' | 'cwd_before'>;
+
 /** One script of a session, from the moment that it is asked for to its result. */
 export class SessionScript {
   /** Called with the number of its process when it is to be killed. */
@@ -70,7 +73,7 @@ export class SessionScript {
   }
 
   /** @param refusals up to now  @param cpuBefore of all scripts before it, in milliseconds */
-  result(sessionEnd: SessionEnd | null, refusals: Refusals, cpuBefore: number): SessionResult {
+  result(sessionEnd: SessionEnd | null, refusals: Refusals, cpuBefore: number): ScriptResult {
     for (const stream of ['stdout', 'stderr'] as const) this.output.end(stream);
     if (this.fault) throw this.fault.error;
     const outOfMemory = sessionEnd === 'memory' || refusals.memory > this.before.memory;

@@ -94,6 +94,14 @@ export function nextState(left: string): string {
   return [...variables, ...kept, ''].join('\n');
 }
 
+const PLAIN_FOLDER = /^declare -\S* PWD=(?:"((?:[^"\\$`]|\\["\\$`])*)"|'([^']*)')$/m;
+
+/** The working directory of a state; null where its name takes more than plain quotes. */
+export function folderIn(state: string): string | null {
+  const [, escaped, plain] = PLAIN_FOLDER.exec(state) ?? [];
+  return plain ?? escaped?.replaceAll(/\\(.)/g, '$1') ?? null;
+}
+
 /** Whether a script has handed on everything; one that was killed while it did so has not. */
 export function isWhole(state: string, number: number): boolean {
   return state.endsWith(`\n#end ${number}\n`);

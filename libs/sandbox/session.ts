@@ -42,6 +42,9 @@ export interface SessionResult extends SandboxResult {
   session_ended: SessionEnd | null;
   /** CPU time of the script and of its children that it waited for; null where the session did not survive it. */
   cpu_ms: number | null;
+  /** The folders in which it began, and in which the next one will; null where that is not known. */
+  cwd_before: string | null;
+  cwd: string | null;
 }
 
 /** What all processes of a session hold and have used. */

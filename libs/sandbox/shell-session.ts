@@ -7,7 +7,7 @@ import type { PipeSocket } from './pipe-socket.js';
 import { neverStarted } from './result.js';
 import type { SandboxSession, SandboxUsage, SessionCommand, SessionEnd, SessionResult } from './session.js';
 import type { SessionFolder } from './session-folder.js';
-import { SessionScript } from './session-script.js';
+import { type ScriptResult, SessionScript } from './session-script.js';
 
 /** How often the kernel has refused something. */
 export interface Refusals {
@@ -124,7 +124,10 @@ export class ShellSession implements SandboxSession {
 
   private async perform(command: SessionCommand): Promise<SessionResult> {
     if (this.over || this.reason) throw new SessionOver('The session is over');
-    if (command.signal?.aborted) return { ...neverStarted(), session_ended: null, cpu_ms: 0 };
+    if (command.signal?.aborted) {
+      const { cwd } = this.place.folder;
+      return { ...neverStarted(), session_ended: null, cpu_ms: 0, cwd_before: cwd, cwd };
+    }
     const number = ++this.count;
     const { folder, control } = this.place;
     const refusals = await this.place.refusals();
@@ -138,10 +141,12 @@ export class ShellSession implements SandboxSession {
     this.between = [];
     this.betweenBytes = 0;
     control.write(`${number}\n`);
-    return this.followed(script);
+    const cwd_before = folder.cwd;
+    const result = await this.followed(script);
+    return { ...result, cwd_before, cwd: folder.cwd };
   }
 
-  private async followed(script: SessionScript): Promise<SessionResult> {
+  private async followed(script: SessionScript): Promise<ScriptResult> {
     try {
       await Promise.race([script.reported, this.ended]);
       // What it wrote lies in the pipes by now, and what others write meanwhile comes after.

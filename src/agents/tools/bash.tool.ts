@@ -2,9 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { inputSchemaOf } from '#libs/fields/index.js';
 import type { OutputChunk } from '#libs/sandbox/index.js';
 import { checked, Field } from '../../platform/dto/index.js';
+import { Invalid } from '../../platform/errors/index.js';
 import { sandboxWriterFor } from '../../workspaces/changes/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
 import { SandboxesService, type ScriptResult } from '../../workspaces/sandboxes/index.js';
+import { BackgroundCommands } from './background-commands.js';
+import { startedReport } from './background-report.js';
 import { RecordedScripts } from './recorded-scripts.js';
 import { LONGEST_SECONDS, scriptReport } from './script-report.js';
 import type { Tool, ToolContext, ToolResult } from './tool-provider.js';
@@ -26,6 +29,13 @@ class BashInput {
     example: 60,
   })
   timeout_seconds?: number;
+
+  @Field.boolean('Let it go on and answer at once with an id for bash_output and bash_kill', {
+    optional: true,
+    default: false,
+    example: false,
+  })
+  run_in_background?: boolean;
 }
 
 /** `bash`: a script in the workspace's sandbox. */
@@ -35,9 +45,9 @@ export class BashTool implements Tool<BashInput> {
   readonly title = 'Run a bash script';
   readonly description =
     'Run a bash script in the sandbox of the workspace, which starts in /workspace; only files written there stay for good. ' +
-    'The calls of one agent run share a sandbox: working directory, variables, /tmp and background processes (`server &`) ' +
-    'last until the run ends; exit, set -e and syntax errors end the script alone. There is no network but 127.0.0.1, ' +
-    'unless the variable HTTPS_PROXY is set: then what it lets through.';
+    'The calls of one agent run, or of one session, share a sandbox: working directory, variables, /tmp and what runs in the ' +
+    'background last until it ends; exit, set -e and syntax errors end the script alone. run_in_background is for servers, and ' +
+    'for what takes long. There is no network but 127.0.0.1, unless the variable HTTPS_PROXY is set: then what it lets through.';
   readonly effect = 'write';
   readonly permission = 'code.run';
   readonly schema = inputSchemaOf(BashInput);
@@ -46,18 +56,52 @@ export class BashTool implements Tool<BashInput> {
     private readonly workspaces: WorkspacesStore,
     private readonly sandboxes: SandboxesService,
     private readonly scripts: RecordedScripts,
+    private readonly background: BackgroundCommands,
   ) {}
 
   check(input: unknown): BashInput {
-    return checked(BashInput, input);
+    const bash = checked(BashInput, input);
+    if (bash.run_in_background && bash.timeout_seconds !== undefined)
+      throw new Invalid('timeout_seconds is not for run_in_background: end the command with bash_kill');
+    return bash;
   }
 
   fault(): Promise<string | null> {
     return this.sandboxes.fault();
   }
 
-  async run(context: ToolContext, { command, timeout_seconds }: BashInput): Promise<ToolResult> {
+  async run(context: ToolContext, input: BashInput): Promise<ToolResult> {
     const workspace = await this.workspaces.require(context.actor, 'code.run', context.workspaceId);
+    if (input.run_in_background) return this.start(workspace, context, input.command);
+    return this.recorded(workspace, context, input);
+  }
+
+  /** A command that goes on when this has returned. */
+  private async start(
+    workspace: VisibleWorkspace,
+    context: ToolContext,
+    command: string,
+  ): Promise<ToolResult> {
+    const { shell, runId } = context;
+    if (!shell)
+      throw new Invalid('run_in_background takes a session, in which the command goes on: name one');
+    const { script, started } = await this.background.of(shell, runId).prepare(command);
+    let begun: ReturnType<typeof started>;
+    const result = await this.recorded(workspace, context, { command: script }, found => {
+      begun = started(found);
+      return { ...found, output: begun ? found.output.replace(begun.line, '') : found.output };
+    });
+    return begun && !result.isError
+      ? { ...result, output: startedReport(begun, result.output), commandId: begun.id }
+      : { ...result, isError: true, output: `The command could not be started. ${result.output}` };
+  }
+
+  private async recorded(
+    workspace: VisibleWorkspace,
+    context: ToolContext,
+    { command, timeout_seconds }: BashInput,
+    look = (result: ScriptResult) => result,
+  ): Promise<ToolResult> {
     const early = new Yielding(context.yieldSignal);
     const { result, changes, refusal } = await this.scripts
       .run(
@@ -72,7 +116,7 @@ export class BashTool implements Tool<BashInput> {
       )
       .finally(() => early.release());
     return {
-      ...scriptReport(result, {
+      ...scriptReport(look(result), {
         seconds: timeout_seconds,
         why: refusal ?? (early.signal.aborted ? YIELDED : undefined),
       }),

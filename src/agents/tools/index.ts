@@ -1,6 +1,10 @@
+export { BackgroundCommands } from './background-commands.js';
+export { startedInReport } from './background-report.js';
 export { BASH } from './bash.tool.js';
 export { LongOutputs } from './long-outputs.js';
 export { RecordedScripts } from './recorded-scripts.js';
+export { SessionCommands } from './session-commands.js';
+export { ShellTools } from './shell.tools.js';
 export {
   type CallHooks,
   type CallSubject,
@@ -17,4 +21,5 @@ export {
   type ToolScope,
 } from './tool-provider.js';
 export { Toolbox, ToolProviders } from './toolbox.js';
+export { SESSION_NAME } from './tools.dto.js';
 export { ToolsModule } from './tools.module.js';

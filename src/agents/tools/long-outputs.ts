@@ -8,7 +8,7 @@ import { shorten, type ToolResult } from './tool-provider.js';
 
 /** Where outputs are kept; search and git pass it over. */
 const FOLDER = '.atelier';
-const OUTPUTS = `${FOLDER}/output`;
+export const OUTPUTS = `${FOLDER}/output`;
 /** Of so many runs they are kept; those of the oldest go first. */
 const MAX_RUNS = 20;
 /** What is shown of an output that is kept whole: so many characters, half of them from its end. */

@@ -22,9 +22,10 @@ export function scriptReport(result: ScriptResult, asked: Asked): ToolResult {
   const notes = [...(left > 0 ? [progressNote(left)] : []), ...notesOf(result, asked)];
   const told = (text: string) => [...before, text.trimEnd(), ...notes].filter(Boolean).join('\n');
   const isError = ended_by !== 'exit' || exit_code !== 0;
-  if (output.length > MAX_OUTPUT) return { output: told(shorten(output)), isError, whole: told(output) };
+  const known = { isError, exitCode: exit_code ?? undefined, workingDirectory: result.cwd ?? undefined };
+  if (output.length > MAX_OUTPUT) return { ...known, output: told(shorten(output)), whole: told(output) };
   const text = told(output);
-  return { output: isError ? text : text || '(no output)', isError };
+  return { ...known, output: isError ? text : text || '(no output)' };
 }
 
 const MiB = 1024 * 1024;
@@ -61,6 +62,8 @@ function notesOf(result: ScriptResult, asked: Asked): string[] {
     limit,
     session_ended,
     duration_ms,
+    cwd,
+    cwd_before,
     egress_refused = [],
   } = result;
   const notes: string[] = [];
@@ -74,6 +77,7 @@ function notesOf(result: ScriptResult, asked: Asked): string[] {
   if (ended_by !== 'stopped' && limit !== 'wallMs' && duration_ms >= SLOW_MS)
     notes.push(`It took ${secondsOf(duration_ms)} s.`);
   if ((ended_by !== 'exit' || exit_code !== 0) && asks(output, limit === 'wallMs')) notes.push(PROMPT_NOTE);
+  if (cwd && cwd !== cwd_before && !session_ended) notes.push(`Working directory: ${cwd}`);
   if (session_ended) notes.push(`${SESSION_NOTES[session_ended]}; with the next command ${NEW_ONE}.`);
   if (egress_refused.length > 0) notes.push(`Refused connections: ${egress_refused.join(' ')}`);
   return notes;
@@ -91,7 +95,7 @@ function timeNote({ duration_ms }: ScriptResult, seconds: number | undefined): s
     seconds === undefined
       ? `allowed where timeout_seconds is not given (${secondsOf(duration_ms)} s)`
       : `allowed by timeout_seconds=${seconds}`;
-  return `Killed: it took longer than ${limit}. Give it more with timeout_seconds (at most ${LONGEST_SECONDS}), do less at once, or in one agent run or session let it go on in the background: \`command > out.log 2>&1 &\`.`;
+  return `Killed: it took longer than ${limit}. Give it more with timeout_seconds (at most ${LONGEST_SECONDS}), do less at once, or in one agent run or session let it go on with run_in_background.`;
 }
 
 const PROMPT_NOTE =

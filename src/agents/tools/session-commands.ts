@@ -3,29 +3,32 @@ import type { Actor } from '../../platform/access/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
 import { CallLost, NotHere, RpcClient, type RpcHooks, RpcServer } from '../../platform/rpc/index.js';
 import { NamedShells, SessionElsewhere } from '../../workspaces/sandboxes/index.js';
-import { BashTool } from './bash.tool.js';
+import { BASH } from './bash.tool.js';
+import { ShellTools } from './shell.tools.js';
 import { failed, outcomeOf, type ToolResult } from './tool-provider.js';
 
 const METHOD = 'session-command';
 /** How often a session may be somewhere else than it was a moment ago. */
 const MAX_MOVES = 5;
 
-/** A command to run in a named session of its caller. */
+/** A call of a shell tool in a named session of its caller. */
 export interface SessionCommand {
   readonly actor: Actor;
   readonly workspaceId: string;
   readonly session: string;
-  readonly input: Parameters<BashTool['run']>[1];
+  /** Absent, as the version before sends it: bash. */
+  readonly tool?: string;
+  readonly input: object;
 }
 
-type SessionResult = Pick<ToolResult, 'output' | 'isError' | 'newSession'>;
+type SessionResult = Omit<ToolResult, 'whole' | 'changed' | 'plan'>;
 
 /** Runs commands in named sessions, each in the process that has the session. */
 @Injectable()
 export class SessionCommands implements OnModuleInit {
   constructor(
     private readonly shells: NamedShells,
-    private readonly bash: BashTool,
+    private readonly tools: ShellTools,
     private readonly client: RpcClient,
     private readonly server: RpcServer,
   ) {}
@@ -47,13 +50,21 @@ export class SessionCommands implements OnModuleInit {
   }
 
   private async runHere(
-    { actor, workspaceId, session, input }: SessionCommand,
+    { actor, workspaceId, session, tool: name = BASH, input }: SessionCommand,
     hooks: RpcHooks,
   ): Promise<SessionResult> {
-    const { output, isError, newSession } = await this.shells.use(actor, workspaceId, session, shell =>
-      outcomeOf(this.bash.run({ actor, workspaceId, shell, ...hooks }, input)),
+    const tool = this.tools.find(name);
+    if (!tool)
+      throw new Unavailable(`This process has no ${name} yet; try again when the service is upgraded`);
+    const {
+      whole: _,
+      changed: __,
+      plan: ___,
+      ...result
+    } = await this.shells.use(actor, workspaceId, session, shell =>
+      outcomeOf(tool.run({ actor, workspaceId, shell, ...hooks }, input)),
     );
-    return { output, isError, newSession };
+    return result;
   }
 
   /** Undefined where the session is not there any more, and nothing was done. */

@@ -34,6 +34,12 @@ export interface ToolResult {
   readonly whole?: string;
   /** The plan that the run has from now on. */
   readonly plan?: readonly PlanStep[];
+  /** The exit code of a script that ended by itself. */
+  readonly exitCode?: number;
+  /** The folder in which the next script of the shell begins. */
+  readonly workingDirectory?: string;
+  /** The command that goes on in the background. */
+  readonly commandId?: string;
   /** Whether it was the first command in the shell's session. */
   readonly newSession?: boolean;
 }

@@ -13,7 +13,7 @@ import {
 import { Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
 import { writingAs } from '../../workspaces/changes/index.js';
 import { ToolNames } from '../subagents/index.js';
-import { BashTool } from './bash.tool.js';
+import { ShellTools } from './shell.tools.js';
 import {
   failed,
   KINDS,
@@ -152,14 +152,14 @@ function fieldFault({ name, schema }: Tool, input: unknown): string | undefined 
   return `${faults.join(', ')}; the fields of ${name} are ${fields.join(', ')}`;
 }
 
-/** The tools of every workspace: bash, and the actions that are tools by themselves. All calls of them come here. */
+/** The tools of every workspace: bash and what belongs to it, and the actions that are tools by themselves. All calls of them come here. */
 @Injectable()
 export class Toolbox implements ToolProvider, OnModuleInit {
   readonly kind = 'workspace';
   private known: ReadonlyMap<string, Tool> | undefined;
 
   constructor(
-    private readonly bash: BashTool,
+    private readonly shellTools: ShellTools,
     private readonly catalog: ActionCatalog,
     private readonly providers: ToolProviders,
   ) {}
@@ -171,7 +171,9 @@ export class Toolbox implements ToolProvider, OnModuleInit {
   /** The catalog knows its actions when all modules are initialised. */
   private get tools(): ReadonlyMap<string, Tool> {
     this.known ??= new Map(
-      [this.bash, ...ActionTool.allOf(this.catalog.list())].map(tool => [tool.name, tool] as const),
+      [...this.shellTools.all, ...ActionTool.allOf(this.catalog.list())].map(
+        tool => [tool.name, tool] as const,
+      ),
     );
     return this.known;
   }

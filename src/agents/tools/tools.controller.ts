@@ -35,6 +35,9 @@ export async function streamTool(stream: EventStream, run: Run): Promise<void> {
       is_error: true,
       duration_ms: 0,
       new_session: null,
+      exit_code: null,
+      working_directory: null,
+      command_id: null,
     });
   } finally {
     stream.end();

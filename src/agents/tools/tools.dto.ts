@@ -5,6 +5,15 @@ import { AGENT_NAME } from '../subagents/index.js';
 
 const NAME = { min: 1, max: 64, example: 'bash' };
 
+/** What a session of a caller can be called. */
+export const SESSION_NAME = {
+  min: 1,
+  max: 64,
+  pattern: /^[A-Za-z0-9][\w.-]*$/,
+  patternHint: 'letters, digits, dots, hyphens and underscores',
+  example: 'build',
+};
+
 export class RunTool extends WorkspaceId {
   @Field.text('Name of the tool', NAME)
   tool_name: string;
@@ -12,14 +21,13 @@ export class RunTool extends WorkspaceId {
   @Field.json('What the tool takes, as its input_schema says', { example: { command: 'ls' } })
   input: unknown;
 
-  @Field.text('Of bash: name of a session of the caller to go on in, or to begin', {
-    optional: true,
-    min: 1,
-    max: 64,
-    pattern: /^[A-Za-z0-9][\w.-]*$/,
-    patternHint: 'letters, digits, dots, hyphens and underscores',
-    example: 'build',
-  })
+  @Field.text(
+    'Of bash, bash_output and bash_kill: name of a session of the caller to go on in, or to begin',
+    {
+      ...SESSION_NAME,
+      optional: true,
+    },
+  )
   session?: string;
 }
 
@@ -58,6 +66,25 @@ export class ToolRunView {
     example: null,
   })
   new_session: boolean | null;
+
+  @Field.integer('Exit code of a command that has ended by itself; null: it has not, or none was run', {
+    nullable: true,
+    example: 0,
+  })
+  exit_code: number | null;
+
+  @Field.text('The folder in which the next command of the session begins; null without one', {
+    nullable: true,
+    max: 10_000,
+    example: '/workspace',
+  })
+  working_directory: string | null;
+
+  @Field.text('The command in the background that it is about, for bash_output and bash_kill', {
+    nullable: true,
+    example: null,
+  })
+  command_id: string | null;
 }
 
 export class ListAgentTools extends WorkspaceId {

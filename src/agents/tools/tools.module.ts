@@ -5,11 +5,14 @@ import { CoreModule } from '../../workspaces/core/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
 import { SubagentsModule } from '../subagents/index.js';
 import { AgentActions } from './agent-actions.js';
+import { BashKillTool, BashOutputTool } from './background.tools.js';
+import { BackgroundCommands } from './background-commands.js';
 import { BashTool } from './bash.tool.js';
 import { LongOutputs } from './long-outputs.js';
 import { PlanTool } from './plan.tool.js';
 import { RecordedScripts } from './recorded-scripts.js';
 import { SessionCommands } from './session-commands.js';
+import { ShellTools } from './shell.tools.js';
 import { SkillTools } from './skill-tools.js';
 import { Toolbox, ToolProviders } from './toolbox.js';
 import { ToolsController } from './tools.controller.js';
@@ -25,12 +28,24 @@ import { ToolsService } from './tools.service.js';
     SkillTools,
     PlanTool,
     AgentActions,
+    BackgroundCommands,
+    BashKillTool,
+    BashOutputTool,
     BashTool,
+    ShellTools,
     LongOutputs,
     RecordedScripts,
     SessionCommands,
     ToolsService,
   ],
-  exports: [LongOutputs, RecordedScripts, Toolbox, ToolProviders],
+  exports: [
+    BackgroundCommands,
+    LongOutputs,
+    RecordedScripts,
+    SessionCommands,
+    ShellTools,
+    Toolbox,
+    ToolProviders,
+  ],
 })
 export class ToolsModule {}

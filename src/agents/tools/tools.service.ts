@@ -4,8 +4,8 @@ import { Action, allows } from '../../platform/actions/index.js';
 import { Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { AgentFiles, AgentGuide, requireAgent, type Subagent } from '../subagents/index.js';
-import { BASH } from './bash.tool.js';
 import { SessionCommands } from './session-commands.js';
+import { ShellTools } from './shell.tools.js';
 import { type ListedTool, outcomeOf, type ToolContext } from './tool-provider.js';
 import { Toolbox, ToolProviders } from './toolbox.js';
 import { AgentToolListView, type AgentToolView, ListAgentTools, RunTool, ToolRunView } from './tools.dto.js';
@@ -22,6 +22,7 @@ export class ToolsService {
     private readonly providers: ToolProviders,
     private readonly agents: AgentFiles,
     private readonly sessions: SessionCommands,
+    private readonly shellTools: ShellTools,
   ) {}
 
   @Action({
@@ -68,18 +69,26 @@ export class ToolsService {
     await this.workspaces.require(actor, tool?.permission ?? 'workspace.read', workspaceId);
     if (!tool) throw new NotFound(`There is no tool ${name}; there are ${this.toolbox.names.join(', ')}`);
     const checked = tool.check(input, workspaceId);
-    if (session !== undefined && name !== BASH) throw new Invalid(`Only ${BASH} has sessions`);
+    const { names } = this.shellTools;
+    if (session !== undefined && !names.includes(name))
+      throw new Invalid(`Only ${names.join(', ')} have sessions`);
     return async hooks => {
       const started = performance.now();
       const {
         output,
         isError,
         newSession = null,
+        exitCode = null,
+        workingDirectory = null,
+        commandId = null,
       } = await (session === undefined
         ? outcomeOf(tool.run({ actor, workspaceId, ...hooks }, checked))
-        : this.sessions.run({ actor, workspaceId, session, input: checked as never }, hooks));
+        : this.sessions.run({ actor, workspaceId, session, tool: name, input: checked }, hooks));
       const duration_ms = Math.round(performance.now() - started);
-      return { output, is_error: isError, duration_ms, new_session: newSession };
+      return {
+        ...{ output, is_error: isError, duration_ms, new_session: newSession },
+        ...{ exit_code: exitCode, working_directory: workingDirectory, command_id: commandId },
+      };
     };
   }
 }

@@ -16,6 +16,7 @@ import type { ExecutedRun, PlannedCall, RunRow } from '../runs/index.js';
 import { AgentFiles, AgentGuide, requireAgent } from '../subagents/index.js';
 import {
   BASH,
+  BackgroundCommands,
   type CallHooks,
   type CallSubject,
   failed,
@@ -23,6 +24,7 @@ import {
   MAX_OUTPUT,
   type OpenTools,
   shorten,
+  startedInReport,
   type ToolOffer,
   ToolProviders,
   type ToolResult,
@@ -42,6 +44,7 @@ interface Means {
   /** null where there is no workspace, and so no tools. */
   readonly policy: PolicyWatch | null;
   readonly longOutputs: LongOutputs;
+  readonly background: BackgroundCommands;
   readonly wording: ApprovalWording;
 }
 
@@ -122,9 +125,12 @@ export class RunTools {
   }
 
   /** Of a run that is resumed: what the commands among its earlier calls left is gone, and the result of the next one says so. */
-  resume(earlier: readonly Pick<ToolCallRow, 'tool' | 'started_at'>[]): void {
-    if (earlier.some(({ tool, started_at }) => tool === BASH && started_at !== null))
-      this.means.shell.takeUp();
+  resume(earlier: readonly Pick<ToolCallRow, 'tool' | 'started_at' | 'output'>[]): void {
+    const { shell, background } = this.means;
+    const scripts = earlier.filter(({ tool, started_at }) => tool === BASH && started_at !== null);
+    if (scripts.length === 0) return;
+    shell.takeUp();
+    background.of(shell, this.run.id).resume(scripts.flatMap(({ output }) => startedInReport(output ?? '')));
   }
 
   /** Ends what the run's commands left running. */
@@ -161,6 +167,7 @@ export class ToolGateway {
     private readonly policies: ApprovalPolicies,
     private readonly approvals: ApprovalsStore,
     private readonly longOutputs: LongOutputs,
+    private readonly background: BackgroundCommands,
     private readonly workspaces: WorkspacesStore,
     private readonly authors: FileAuthors,
     private readonly wording: ApprovalWording,
@@ -179,8 +186,8 @@ export class ToolGateway {
   private async openUnder(policy: PolicyWatch | null, run: ExecutedRun): Promise<RunTools> {
     const { id: runId, actor, workspace_id: workspaceId, depth } = run;
     const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run, policy)]);
-    const { longOutputs, wording } = this;
-    const means = { gate, policy, longOutputs, wording };
+    const { longOutputs, background, wording } = this;
+    const means = { gate, policy, longOutputs, background, wording };
     if (workspaceId === null) {
       const shell = this.sandboxes.openShell({ caller: { kind: 'run', id: runId } });
       return new RunTools(run, guide, { ...means, shell, tools: new Map(), offered: [] });

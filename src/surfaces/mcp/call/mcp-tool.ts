@@ -37,6 +37,8 @@ export const HINTS = {
   /** Sets what is there to what is given: twice is once. */
   replace: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   change: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  /** Changes nothing but what is given next. */
+  advance: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   /** Whatever the service can do, opening things to the world included. */
   anything: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   /** Sets an agent to work, which reaches a model elsewhere. */

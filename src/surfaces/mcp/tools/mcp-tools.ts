@@ -1,6 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import { Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import { BASH, Toolbox } from '../../../agents/tools/index.js';
+import { SessionCommands, ShellTools, Toolbox } from '../../../agents/tools/index.js';
 import type { Permission } from '../../../platform/access/index.js';
 import { ActionCaller, ActionCatalog, ActionListing, ActionRunner } from '../../../platform/actions/index.js';
 import { Config } from '../../../platform/config/index.js';
@@ -16,8 +16,8 @@ import {
   type ToolAnswer,
 } from '../call/mcp-tool.js';
 import { ActionTool, TOOL_VIEWS } from './action-tool.js';
-import { BashTool } from './bash-tool.js';
 import { CatalogTools } from './catalog-tools.js';
+import { ShellTool } from './shell-tool.js';
 
 /** The tools of the endpoint: few, sorted, and the same for every caller who asks for the same view. */
 @Injectable()
@@ -29,6 +29,8 @@ export class McpTools implements OnApplicationBootstrap {
     private readonly listing: ActionListing,
     private readonly runner: ActionRunner,
     private readonly toolbox: Toolbox,
+    private readonly shellTools: ShellTools,
+    private readonly sessions: SessionCommands,
     private readonly workspaces: WorkspacesStore,
     private readonly approvals: Approvals,
     private readonly config: Config,
@@ -37,17 +39,16 @@ export class McpTools implements OnApplicationBootstrap {
 
   /** The catalog knows its actions once every module is initialised. */
   onApplicationBootstrap(): void {
-    const { toolbox, runner, workspaces } = this;
+    const { toolbox, sessions, runner, workspaces } = this;
     const waitSeconds = this.config.mcpWaitSeconds;
-    const parts = { toolbox, runner, workspaces };
-    const bash = toolbox.find(BASH);
+    const parts = { toolbox, sessions, runner, workspaces };
     const all = [
       ...this.catalog.list().flatMap(action => {
         const { tool } = action.declaration;
         const view = tool && TOOL_VIEWS[tool.name];
         return view ? [new ActionTool(this.runner, action, waitSeconds, view, tool)] : [];
       }),
-      ...(bash ? [new BashTool(parts, bash)] : []),
+      ...this.shellTools.all.map(tool => new ShellTool(parts, tool)),
       ...new CatalogTools(this.catalog, this.listing, this.runner, this.approvals, waitSeconds).list(),
       ...this.extension.tools,
     ];

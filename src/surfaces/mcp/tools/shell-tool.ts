@@ -2,9 +2,15 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { validate as isUuid } from 'uuid';
 import { cutText } from '#libs/bounded-json/index.js';
 import { inputSchemaOf, outputSchemaOf, undescribed } from '#libs/fields/index.js';
-import type { Toolbox, Tool as WorkspaceTool } from '../../../agents/tools/index.js';
+import {
+  BASH,
+  SESSION_NAME,
+  type SessionCommands,
+  type Toolbox,
+  type Tool as WorkspaceTool,
+} from '../../../agents/tools/index.js';
 import { ActionCaller, type ActionRunner } from '../../../platform/actions/index.js';
-import { Field } from '../../../platform/dto/index.js';
+import { checked, Field } from '../../../platform/dto/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import type { WorkspacesStore } from '../../../workspaces/core/index.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
@@ -17,29 +23,46 @@ class InWorkspace {
   workspace_id: string;
 }
 
+class InSession extends InWorkspace {
+  @Field.text(
+    'Name of a session of yours, in which commands share a sandbox; it begins with its first command',
+    {
+      ...SESSION_NAME,
+      optional: true,
+    },
+  )
+  session?: string;
+}
+
+class InOpenSession extends InWorkspace {
+  @Field.text('The session in which the command runs', SESSION_NAME)
+  session: string;
+}
+
 class ToolOutput {
   @Field.text('What it gave back', { max: 100_000 })
   output: string;
 }
 
-/** What it is run with. */
-interface BashParts {
+/** What they are run with. */
+interface ShellParts {
   readonly toolbox: Toolbox;
+  readonly sessions: SessionCommands;
   readonly runner: ActionRunner;
   readonly workspaces: WorkspacesStore;
 }
 
-/** bash, in the workspace that the input names; each call is in the ledger. */
-export class BashTool implements McpTool {
+/** bash and what belongs to it, in the workspace and the session that the input names; each call is in the ledger. */
+export class ShellTool implements McpTool {
   readonly toolset = 'code';
   readonly definition: McpTool['definition'];
 
   constructor(
-    private readonly parts: BashParts,
+    private readonly parts: ShellParts,
     private readonly tool: WorkspaceTool,
   ) {
     const { name, title, description, schema: own } = tool;
-    const place = inputSchemaOf(InWorkspace);
+    const place = inputSchemaOf(name === BASH ? InSession : InOpenSession);
     this.definition = {
       name,
       title,
@@ -47,10 +70,10 @@ export class BashTool implements McpTool {
       inputSchema: {
         ...own,
         properties: { ...(place.properties as object), ...(own.properties as object) },
-        required: ['workspace_id', ...(own.required as string[])],
+        required: [...(place.required as string[]), ...(own.required as string[])],
       } as Tool['inputSchema'],
       outputSchema: undescribed(outputSchemaOf(ToolOutput)) as Tool['outputSchema'],
-      annotations: { title, ...HINTS.change },
+      annotations: { title, ...HINTS[tool.effect === 'read' ? 'advance' : 'change'] },
     };
   }
 
@@ -63,10 +86,10 @@ export class BashTool implements McpTool {
     given: Record<string, unknown>,
     { progressToken, notify }: Dialogue,
   ): Promise<CallToolResult> {
-    const { workspace_id, ...input } = given;
+    const { workspace_id, session, ...input } = given;
     const workspaceId = String(workspace_id);
     const onOutput = progressToken === undefined ? undefined : progressOf(progressToken, notify);
-    const { toolbox, runner, workspaces } = this.parts;
+    const { toolbox, sessions, runner, workspaces } = this.parts;
     const { name, permission, effect } = this.tool;
     const what = {
       action: { name, declaration: { effect, input: null, output: ToolOutput } },
@@ -74,13 +97,19 @@ export class BashTool implements McpTool {
       workspaceId,
       tenantOf: async () => {
         if (!isUuid(workspace_id)) throw new Invalid('workspace_id must be a UUID');
+        checked(name === BASH ? InSession : InOpenSession, { workspace_id, session });
         this.tool.check(input, workspaceId);
         const { id, organization_id } = await workspaces.require(actor, permission, workspaceId);
         return { organization_id, workspace_id: id };
       },
     };
     const { output, isError } = await runner.recorded(ActionCaller.direct(actor, 'mcp'), what, () =>
-      toolbox.run({ actor, workspaceId, signal, onOutput }, name, input),
+      typeof session === 'string'
+        ? sessions.run(
+            { actor, workspaceId, session, tool: name, input: this.tool.check(input, workspaceId) },
+            { signal, onOutput },
+          )
+        : toolbox.run({ actor, workspaceId, signal, onOutput }, name, input),
     );
     const text = cutText(output, MAX_CHARACTERS / 2);
     return { content: [{ type: 'text', text }], structuredContent: { output: text }, isError };
