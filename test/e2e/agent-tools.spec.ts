@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, messagesOf } from '../harness/agent.js';
@@ -336,14 +336,14 @@ describe('a plan', () => {
       /^items: 2 steps are in_progress/,
     ],
     ['an id twice', [step('a', 'pending', '1'), step('b', 'pending', '1')], /^items: the id 1 comes twice$/],
-    ['another status', [step('a', 'done')], /^items\.0\.status must be one of/],
-    ['no title', [step(' ')], /^items\.0\.title/],
+    ['another status', [step('a', 'done')], /^items\[0\]\.status must be one of/],
+    ['no title', [step(' ')], /^items\[0\]\.title/],
     [
       'too many',
       Array.from({ length: 51 }, () => step('a')),
       /^items must contain no more than 50 elements$/,
     ],
-    ['more than is asked for', [{ ...step('a'), due: 'soon' }], /^items\.0\.due is not a field/],
+    ['more than is asked for', [{ ...step('a'), due: 'soon' }], /^items\[0\]\.due is not a field/],
   ])('is refused with %s, and stays as it was', async (_, items, answer) => {
     const from = model.requests.length;
     model.reply([{ tool: plan([step('Kept')]) }, { tool: plan(items as Json[]) }, { text: 'Done.' }]);
@@ -470,7 +470,11 @@ describe('the shell of a run', () => {
       'pwd; echo $WORD; exit 3',
       'set -e; echo $WORD; head -1 ../beat; jobs',
     );
-    expect(said).toEqual(['begun', '/workspace/deep\nkept\nExit code 3.', 'kept\nbeat']);
+    expect(said).toEqual([
+      'begun\nWorking directory: /workspace/deep',
+      '/workspace/deep\nkept\nExit code 3.',
+      'kept\nbeat',
+    ]);
     const beats = readFileSync(inWorkspace('beat'), 'utf8').trim().split('\n').length;
     expect(await outputs('sleep 0.2; pwd; echo [$WORD]; wc -l < beat')).toEqual([`/workspace\n[]\n${beats}`]);
   });
@@ -497,5 +501,150 @@ describe('the shell of a run', () => {
     await ada.client.post('/api/agent/stop', { call_id: sent.call_id });
     await agent.ended(sent);
     expect(performance.now() - started).toBeLessThan(20_000);
+  });
+});
+
+describe('a command in the background', () => {
+  beforeEach(() => model.clear());
+  const start = (command: string, id = 'start') => ({
+    name: 'bash',
+    id,
+    input: { command, run_in_background: true },
+  });
+  const output = (id: string, filter?: string) => ({
+    name: 'bash_output',
+    input: { id, ...(filter !== undefined && { filter }) },
+  });
+  const kill = (id: string) => ({ name: 'bash_kill', input: { id } });
+
+  /** Makes these calls, each in a step of its own; resolves with what the model was told of each. */
+  async function outputs(...calls: Json[]): Promise<string[]> {
+    const from = model.requests.length;
+    model.reply([...calls.map(tool => ({ tool: tool as never })), { text: 'Done.' }]);
+    await agent.run('go', { workspace_id });
+    return told(from + calls.length);
+  }
+
+  it('goes on between calls, gives what is new once, and its exit code when it has ended', async () => {
+    const until = (file: string) => `until [ -e ${file} ]; do sleep 0.02; done`;
+    const said = await outputs(
+      bash('mkdir -p side; cd side; WORD=kept; say() { echo "said $1"; }'),
+      start(`say $WORD; pwd; ${until('go-on')}; echo second; exit 7`),
+      bash(
+        until('/workspace/.atelier/output/*/bash-c1.txt') +
+          '; until grep -q side /workspace/.atelier/output/*/bash-c1.txt; do sleep 0.02; done',
+      ),
+      output('c1'),
+      output('c1'),
+      bash('touch go-on; pwd'),
+      bash('until [ -s /tmp/tmp.*/end ]; do sleep 0.02; done'),
+      output('c1'),
+      output('c1'),
+      kill('c1'),
+      bash('rm go-on'),
+    );
+    expect(said[1]).toMatch(
+      /^c1 runs in the background until .* What it writes is in \.atelier\/output\/[\w-]+\/bash-c1\.txt; bash_output/,
+    );
+    expect(said[3]).toMatch(/^said kept\n\/workspace\/side\nc1 is running, for \d+ s by now\.$/);
+    expect(said[4]).toMatch(/^\(no new output\)\nc1 is running/);
+    expect(said[5]).toBe('/workspace/side');
+    expect(said[7]).toMatch(/^second\nc1 has ended: exit code 7, after \d+ s\.$/);
+    expect(said[8]).toMatch(/^\(no new output\)\nc1 has ended: exit code 7/);
+    expect(said[9]).toMatch(/c1 has ended: exit code 7/);
+    const file = /\.atelier\/output\/\S+\.txt/.exec(said[1] ?? '')?.[0] ?? '';
+    expect(readFileSync(inWorkspace(file), 'utf8')).toBe('said kept\n/workspace/side\nsecond\n');
+  });
+
+  it('is ended with all that it started, by bash_kill', async () => {
+    const said = await outputs(
+      start('trap "" TERM; (while sleep 0.05; do date +%N > alive; done) & echo up; wait'),
+      bash('until [ -s alive ]; do sleep 0.02; done'),
+      kill('c1'),
+      bash('rm alive; sleep 0.3; ls alive'),
+      output('c1'),
+    );
+    expect(said[2]).toMatch(/^up\nc1 was killed\.$/);
+    expect(said[3]).toContain('Exit code 2.');
+    expect(said[4]).toMatch(/^\(no new output\)\nc1 was killed\.$/);
+  });
+
+  it('shows chosen lines, the last of much, and never half a line', async () => {
+    const said = await outputs(
+      start(
+        'seq 1 200000; printf "error: half"; until [ -e go-on ]; do sleep 0.02; done; echo " and the rest"',
+      ),
+      bash('until grep -q "error: half" .atelier/output/*/bash-c1.txt; do sleep 0.02; done'),
+      output('c1', '^19999.$|half'),
+      output('c1', '['),
+      bash('touch go-on; until [ -s /tmp/tmp.*/end ]; do sleep 0.02; done; rm go-on'),
+      output('c1', 'half'),
+      start('seq 1 200000', 'again'),
+      bash('until [ $(cat /tmp/tmp.*/end | wc -l) = 2 ]; do sleep 0.02; done'),
+      output('c2'),
+    );
+    const lines = Array.from({ length: 10 }, (_, digit) => `19999${digit}`).join('\n');
+    expect(said[2]).toMatch(new RegExp(`^\\(Of \\d+ new bytes, the last.*\\)\n${lines}\nc1 is running`));
+    expect(said[3]).toBe('filter is no regular expression that grep -E takes');
+    expect(said[5]).toMatch(/^error: half and the rest\nc1 has ended: exit code 0/);
+    expect(said[8]).toMatch(/^\(Of 1288895 new bytes, the last; all of them are in /);
+    expect(said[8]).toMatch(/\n200000\nc2 has ended: exit code 0/);
+    expect(said[8]?.length).toBeLessThan(34_000);
+  });
+
+  it('is refused with a limit of time, beside eight others, and by an id that is none', async () => {
+    const from = model.requests.length;
+    const many = Array.from({ length: 9 }, (_, index) => start('sleep 600', `s${index}`));
+    model.reply([
+      { tools: many },
+      {
+        tools: [
+          { ...start('true'), input: { command: 'true', run_in_background: true, timeout_seconds: 5 } },
+          output('c77'),
+        ],
+      },
+      { text: 'Done.' },
+    ]);
+    await agent.run('go', { workspace_id });
+    const said = told(from + 2);
+    expect(said.slice(0, 8).every((text, index) => text.startsWith(`c${index + 1} runs`))).toBe(true);
+    expect(said[8]).toBe(
+      '8 commands run in the background already (c1, c2, c3, c4, c5, c6, c7, c8); end one with bash_kill',
+    );
+    expect(said[9]).toContain('timeout_seconds is not for run_in_background');
+    expect(said[10]).toBe('No command c77 was started here; there are c1, c2, c3, c4, c5, c6, c7, c8');
+  });
+
+  it('ends when its run waits for a person, which the model is told', async () => {
+    const policy = `/api/workspaces/${workspace_id}/approval-policy`;
+    await ada.client.patch(policy, { destructive: 'ask' });
+    const from = model.requests.length;
+    model.reply([
+      { tool: start('echo begun; while sleep 0.05; do date +%N > beat; done') },
+      { tool: bash('until [ -s beat ]; do sleep 0.02; done') },
+      { tool: { name: 'actions_run', input: { name: 'file_delete', input: { path: 'beat' } } } },
+      { tool: output('c1') },
+      { tool: start('true') },
+      { text: 'Done.' },
+    ]);
+    const sent = await agent.send('go', { workspace_id, on_approval: 'wait' });
+    const { data } = await agent.until(sent, ({ event }) => event === 'approval.requested');
+    await ada.client.post(`/api/agent/approvals/${data.approval_id}`, { decision: 'allow' });
+    await agent.ended(sent);
+    const said = told(from + 5);
+    expect(said[3]).toMatch(
+      /^The command c1 ended with the sandbox of this run when the run was interrupted or waited/,
+    );
+    expect(said[4]).toContain('c2 runs in the background');
+    expect(existsSync(inWorkspace('beat'))).toBe(false);
+  });
+
+  it('ends with its run', async () => {
+    await outputs(
+      start('while sleep 0.05; do date +%N > beat; done'),
+      bash('until [ -s beat ]; do sleep 0.02; done'),
+    );
+    const [said] = await outputs(bash('rm beat; sleep 0.3; ls beat'));
+    expect(said).toContain('Exit code 2.');
   });
 });

@@ -80,6 +80,8 @@ const TOOLS = [
   'actions_search',
   'actions_write',
   'bash',
+  'bash_kill',
+  'bash_output',
   'edit_file',
   'list_files',
   'list_workspaces',
@@ -198,7 +200,13 @@ describe('the listing', () => {
     const listed = (query: string) =>
       using(owner.client.headers, async client => namesOf(await client.listTools()), query);
     expect(await listed('?readonly=1')).toEqual(READING);
-    expect(await listed('?toolsets=code,agents')).toEqual(['bash', 'run_status', 'send_message']);
+    expect(await listed('?toolsets=code,agents')).toEqual([
+      'bash',
+      'bash_kill',
+      'bash_output',
+      'run_status',
+      'send_message',
+    ]);
     expect(await listed('?toolsets=code,files&readonly=true')).toEqual([
       'list_files',
       'read_file',
@@ -424,6 +432,21 @@ describe('the catalog', () => {
     );
     expect(told.map(({ message }) => message).join('')).toContain('one');
     await client.close();
+  });
+
+  it('lets commands go on in a session, by whose name their output is read and they are ended', async () => {
+    const where = { workspace_id: workspace, session: 'mcp' };
+    const text = async (name: string, input: Json) =>
+      (await call(owner, name, { ...where, ...input })).structuredContent.output;
+    const command = 'echo up; while :; do sleep 1; done';
+    expect(await text('bash', { command, run_in_background: true })).toMatch(/^c1 runs in the background/);
+    await text('bash', { command: 'until grep -q up .atelier/output/*/bash-c1.txt; do sleep 0.02; done' });
+    expect(await text('bash_output', { id: 'c1' })).toMatch(/^up\nc1 is running/);
+    expect(await text('bash_kill', { id: 'c1' })).toBe('(no new output)\nc1 was killed.');
+    expect(await sentence(call(owner, 'bash_output', { workspace_id: workspace, id: 'c1' }))).toContain(
+      'session',
+    );
+    expect(await sentence(call(viewer, 'bash_kill', { ...where, id: 'c1' }))).toMatch(/editor/);
   });
 
   it('leaves what takes a sign-in to a sign-in', async () => {

@@ -167,6 +167,44 @@ describe('a named session', () => {
     });
   });
 
+  it('has commands in the background, which are read and ended by their ids there, and nowhere else', async () => {
+    const use = async (tool: string, input: Json, session: string | undefined, person = ada) =>
+      (await person.client.post(`/api/workspaces/${workspace}/tools/${tool}`, { input, session })).body;
+    const command = 'cd /tmp; echo up; while :; do sleep 1; done';
+    const begun = await use('bash', { command, run_in_background: true }, 'behind');
+    expect(begun).toMatchObject({
+      is_error: false,
+      exit_code: 0,
+      command_id: 'c1',
+      working_directory: '/workspace',
+    });
+    await use(
+      'bash',
+      { command: 'until [ -s .atelier/output/*/bash-c1.txt ]; do sleep 0.02; done' },
+      'behind',
+    );
+    expect(await use('bash_output', { id: 'c1' }, 'behind')).toMatchObject({
+      output: expect.stringMatching(/^up\nc1 is running/),
+      command_id: 'c1',
+      exit_code: null,
+    });
+    expect((await use('bash_output', { id: 'c1' }, 'elsewhere')).output).toContain(
+      'No command c1 was started here',
+    );
+    expect((await use('bash_output', { id: 'c1' }, undefined)).output).toContain('name it');
+    expect((await use('bash', { command, run_in_background: true }, undefined)).output).toContain(
+      'takes a session',
+    );
+    expect((await use('bash_kill', { id: 'c1' }, 'behind')).output).toBe('(no new output)\nc1 was killed.');
+    const again = await use('bash', { command: 'sleep 600', run_in_background: true }, 'behind');
+    const shown = (await list()).find(({ name }: Json) => name === 'behind');
+    await ada.client.delete(`/api/workspaces/${workspace}/sandboxes/${shown.id}`);
+    await gone('behind');
+    expect((await use('bash_output', { id: again.command_id }, 'behind')).output).toMatch(
+      /c2 ended with its sandbox|No command c2 was started here/,
+    );
+  });
+
   it('is refused to other tools, under other names, and in great numbers', async () => {
     const read = { input: { path: 'x' }, session: 'build' };
     expect((await ada.client.post(`/api/workspaces/${workspace}/tools/read_file`, read)).status).toBe(422);

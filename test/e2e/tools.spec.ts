@@ -40,11 +40,14 @@ describe('the list of tools', () => {
     expect(status).toBe(200);
     expect(body.items.map((tool: Json) => [tool.name, tool.effect, tool.available, tool.reason])).toEqual([
       ['bash', 'write', true, null],
+      ['bash_output', 'read', true, null],
+      ['bash_kill', 'write', true, null],
       ['edit_file', 'write', true, null],
       ['list_files', 'read', true, null],
       ['read_file', 'read', true, null],
       ['write_file', 'write', true, null],
       ['search_files', 'read', true, null],
+      ['plan', 'read', true, null],
       ['task', 'write', false, expect.stringMatching(/No agent/)],
       ['skill', 'read', false, expect.stringMatching(/No skill/)],
       ['actions_search', 'read', true, null],
@@ -73,7 +76,15 @@ describe('running a tool', () => {
     const { status, body } = await run('bash', { command: 'echo hi; pwd; echo kept > kept.txt' });
     expect([status, body]).toEqual([
       200,
-      { output: 'hi\n/workspace', is_error: false, duration_ms: expect.any(Number), new_session: null },
+      {
+        output: 'hi\n/workspace',
+        is_error: false,
+        duration_ms: expect.any(Number),
+        new_session: null,
+        exit_code: 0,
+        working_directory: null,
+        command_id: null,
+      },
     ]);
     expect((await run('read_file', { path: 'kept.txt' })).body.output).toBe('1\tkept');
     expect((await run('search_files', { query: 'k[e]pt', regex: true })).body.output).toBe(
@@ -129,6 +140,9 @@ describe('running a tool', () => {
           is_error: true,
           duration_ms: expect.any(Number),
           new_session: null,
+          exit_code: 4,
+          working_directory: null,
+          command_id: null,
         },
       },
     ]);

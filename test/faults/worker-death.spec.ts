@@ -106,6 +106,34 @@ describe.each(['PostgreSQL', 'Redis'])('with the queue in %s', queue => {
     PATIENCE,
   );
 
+  it(
+    'tells the model that a command in the background is gone with its worker, and where its output is',
+    async () => {
+      const first = await workers.single();
+      const { marker, tool } = endless();
+      const from = model.requests.length;
+      const output = { name: 'bash_output', input: { id: 'c1' } };
+      model.reply([
+        { tool: { name: 'bash', input: { ...tool.input, run_in_background: true } } },
+        { tool: { name: 'bash', input: { command: 'echo waiting; sleep 600' } } },
+        { tool: output },
+        { text: 'Gone.' },
+      ]);
+      const sent = await agent.send('go', { workspace_id });
+      await agent.until(sent, ({ event, data }) => event === 'tool.output' && data.text.includes('waiting'));
+      await oneThere(marker);
+      await first.kill();
+      await allGone(marker);
+      await workers.start();
+      expect(await agent.ended(sent)).toMatchObject({ status: 'completed', result: { response: 'Gone.' } });
+      const told = messagesOf(model.requests[from + 3] ?? { body: {} }).at(-1)?.content;
+      expect(told).toMatch(/^The command c1 ended with the sandbox of this run when the run was interrupted/);
+      const file = /\.atelier\/output\/\S+\.txt/.exec(told)?.[0] ?? '';
+      expect(readFileSync(inWorkspace(file), 'utf8')).toBe('begun\n');
+    },
+    PATIENCE,
+  );
+
   if (queue === 'Redis') return;
 
   it(

@@ -118,6 +118,7 @@ export class BashTool implements Tool<BashInput> {
     return {
       ...scriptReport(look(result), {
         seconds: timeout_seconds,
+        tellsFolder: context.runId !== undefined,
         why: refusal ?? (early.signal.aborted ? YIELDED : undefined),
       }),
       changed: changes.slice(0, MAX_NAMED).map(({ path }) => path),

@@ -12,6 +12,8 @@ interface Asked {
   readonly seconds: number | undefined;
   /** Why it was stopped, where that was not its caller's wish. */
   readonly why: string | undefined;
+  /** Whether its reader is told where the next script begins: others have that as a field of its own. */
+  readonly tellsFolder: boolean;
 }
 
 /** The result of a script as a model reads it: its output, then what has to be known beyond it. */
@@ -77,7 +79,8 @@ function notesOf(result: ScriptResult, asked: Asked): string[] {
   if (ended_by !== 'stopped' && limit !== 'wallMs' && duration_ms >= SLOW_MS)
     notes.push(`It took ${secondsOf(duration_ms)} s.`);
   if ((ended_by !== 'exit' || exit_code !== 0) && asks(output, limit === 'wallMs')) notes.push(PROMPT_NOTE);
-  if (cwd && cwd !== cwd_before && !session_ended) notes.push(`Working directory: ${cwd}`);
+  if (asked.tellsFolder && cwd && cwd !== cwd_before && !session_ended)
+    notes.push(`Working directory: ${cwd}`);
   if (session_ended) notes.push(`${SESSION_NOTES[session_ended]}; with the next command ${NEW_ONE}.`);
   if (egress_refused.length > 0) notes.push(`Refused connections: ${egress_refused.join(' ')}`);
   return notes;
