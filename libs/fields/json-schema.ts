@@ -54,11 +54,16 @@ function valueSchema({ kind, values, shape, schema }: FieldSpec, hasNull: HasNul
 const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The schema without its descriptions: the names of an output say enough, and every client pays for each word. */
+const BOUNDS = ['minLength', 'maxLength', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern'];
+
+/**
+ * The schema of an output without its descriptions and bounds: its names and types say enough, and every client pays for each
+ * word.
+ */
 export function undescribed({ description: _, ...schema }: Schema): Schema {
   const { properties, items, anyOf } = schema;
   return {
-    ...schema,
+    ...Object.fromEntries(Object.entries(schema).filter(([name]) => !BOUNDS.includes(name))),
     ...(isSchema(properties) ? { properties: eachOf(properties) } : {}),
     ...(isSchema(items) ? { items: undescribed(items) } : {}),
     ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(undescribed) } : {}),

@@ -11,10 +11,10 @@ const ID = { min: 1, max: 16, example: 'c1' };
 const NO_SESSION = 'Commands run in the background of a session: name it';
 
 class BashOutputInput {
-  @Field.text('The command, by the id that bash gave for it', ID)
+  @Field.text('As bash gave it', ID)
   id: string;
 
-  @Field.text('Only lines that match this regular expression (grep -E); the others count as read, too', {
+  @Field.text('Show only lines that match (grep -E)', {
     min: 1,
     max: 500,
     optional: true,
@@ -24,7 +24,7 @@ class BashOutputInput {
 }
 
 class BashKillInput {
-  @Field.text('The command, by the id that bash gave for it', ID)
+  @Field.text('As bash gave it', ID)
   id: string;
 }
 
@@ -34,7 +34,7 @@ export class BashOutputTool implements Tool<BashOutputInput> {
   readonly name = 'bash_output';
   readonly title = 'Output of a background command';
   readonly description =
-    'Give what a command in the background has written since the last call, whether it still runs, and its exit code.';
+    'Give what a background command has written since the last call, whether it runs, and its exit code.';
   readonly effect = 'read';
   readonly permission = 'code.run';
   readonly schema = inputSchemaOf(BashOutputInput);
@@ -63,8 +63,7 @@ export class BashOutputTool implements Tool<BashOutputInput> {
 export class BashKillTool implements Tool<BashKillInput> {
   readonly name = 'bash_kill';
   readonly title = 'End a background command';
-  readonly description =
-    'End a command in the background with all that it started: by SIGTERM, after two seconds by SIGKILL. Gives the rest of its output.';
+  readonly description = 'End a background command and its process group, and give the rest of its output.';
   readonly effect = 'write';
   readonly permission = 'code.run';
   readonly schema = inputSchemaOf(BashKillInput);

@@ -24,18 +24,15 @@ class InWorkspace {
 }
 
 class InSession extends InWorkspace {
-  @Field.text(
-    'Name of a session of yours, in which commands share a sandbox; it begins with its first command',
-    {
-      ...SESSION_NAME,
-      optional: true,
-    },
-  )
+  @Field.text('A session of yours, begun by its first command, in which commands share a sandbox', {
+    ...SESSION_NAME,
+    optional: true,
+  })
   session?: string;
 }
 
 class InOpenSession extends InWorkspace {
-  @Field.text('The session in which the command runs', SESSION_NAME)
+  @Field.text('The session in which it runs', { max: 64 })
   session: string;
 }
 
