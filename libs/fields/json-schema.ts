@@ -54,11 +54,14 @@ function valueSchema({ kind, values, shape, schema }: FieldSpec, hasNull: HasNul
 const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const BOUNDS = ['minLength', 'maxLength', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern'];
+const BOUNDS = [
+  ...['minLength', 'maxLength', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern'],
+  'additionalProperties',
+];
 
 /**
  * The schema of an output without its descriptions and bounds: its names and types say enough, and every client pays for each
- * word.
+ * word. Nor is it closed: fields may come.
  */
 export function undescribed({ description: _, ...schema }: Schema): Schema {
   const { properties, items, anyOf } = schema;
