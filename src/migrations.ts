@@ -4,6 +4,7 @@ import { PolicyTopic } from './agents/approvals/migrations/20261123-policy-topic
 import { AttachmentRoom } from './agents/attachments/migrations/20261122-attachment-room.js';
 import { Context } from './agents/chats/migrations/20261122-context.js';
 import { ChatLists } from './agents/chats/migrations/20261129-chat-lists.js';
+import { Loops } from './agents/loops/migrations/20261129-loops.js';
 import { ModelSlots } from './agents/models/migrations/20261122-model-slots.js';
 import { Plans } from './agents/plans/migrations/20261129-plans.js';
 import { Delivery } from './agents/runs/migrations/20261122-delivery.js';
@@ -17,6 +18,7 @@ import { WaitingRuns } from './agents/runs/migrations/20261122-waiting-runs.js';
 import { RunAuthorityAsked } from './agents/runs/migrations/20261123-run-authority.js';
 import { RunRowsWithoutKeys } from './agents/runs/migrations/20261124-run-rows.js';
 import { RunValuesWithoutChecks } from './agents/runs/migrations/20261124-run-values.js';
+import { UnattendedRunEnds } from './agents/runs/migrations/20261129-unattended-runs.js';
 import { Automations } from './automation/automation/migrations/20261127-automations.js';
 import { Chains } from './automation/automation/migrations/20261129-chains.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
@@ -167,4 +169,6 @@ export const migrations = [
   { name: '20261129-chains', class: Chains },
   { name: '20261129-file-triggers', class: FileTriggers },
   { name: '20261129-notification-chains', class: NotificationChains },
+  { name: '20261129-unattended-runs', class: UnattendedRunEnds },
+  { name: '20261129-loops', class: Loops },
 ];

@@ -65,9 +65,13 @@ function bwrapOptions(
   { request, limits, cwd }: Plan,
   numbers: BerthNumbers,
 ): string[] {
-  const { workspace, readOnlyBinds = [], env = {} } = request;
+  const { workspace, isReadOnly, readOnlyBinds = [], env = {} } = request;
   return [
-    ...profile.arguments({ workspace, cwd, readOnlyBinds, env, limits }, numbers.files, numbers.progress),
+    ...profile.arguments(
+      { workspace, isReadOnly, cwd, readOnlyBinds, env, limits },
+      numbers.files,
+      numbers.progress,
+    ),
     ...['--seccomp', String(numbers.gate), '--json-status-fd', String(numbers.status)],
   ];
 }

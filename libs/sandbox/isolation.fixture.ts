@@ -65,6 +65,16 @@ export function itKeepsACommand(sandbox: () => SandboxDriver, traits: IsolationT
     expect(await bash('touch /workspace/a /tmp/a /dev/shm/a ~/a && echo all')).toBe('all\n');
   });
 
+  it('from writing to a workspace that is shown to it read-only', async () => {
+    await bash('mkdir folder; echo before > folder/file');
+    const script =
+      'cat folder/file; echo after > folder/file; touch new; rm folder/file; chmod 777 folder; echo over';
+    const said = await bash(script, { isReadOnly: true });
+    expect(said.match(/Read-only file system/g)).toHaveLength(4);
+    expect(said).toMatch(/^before\n[\s\S]*over\n$/);
+    expect(await bash('cat folder/file; ls')).toBe('before\nfolder\n');
+  });
+
   it('from the variables and descriptors of the service', async () => {
     process.env.SANDBOX_SPEC_SECRET = 'secret-of-the-service';
     expect(await bash('cat /proc/*/environ; env')).not.toContain('secret-of-the-service');

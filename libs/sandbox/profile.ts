@@ -62,6 +62,7 @@ export const lastFileContent = 'sandbox\n';
 /** What one command adds to the profile. */
 interface Place {
   workspace: string;
+  isReadOnly?: boolean;
   /** Relative to the workspace. */
   cwd: string;
   readOnlyBinds: ReadOnlyBind[];
@@ -104,7 +105,7 @@ export class Profile {
    * @param lastFile number of the pipe that brings `lastFileContent`
    */
   arguments(
-    { workspace, cwd, readOnlyBinds, env, limits }: Place,
+    { workspace, isReadOnly = false, cwd, readOnlyBinds, env, limits }: Place,
     files: number[],
     lastFile: number,
   ): string[] {
@@ -114,7 +115,7 @@ export class Profile {
       ...this.invented.flatMap(([path], index) => ['--perms', '0444', '--file', String(files[index]), path]),
       ...[...tmpSize, '--perms', '1777', '--tmpfs', '/tmp', '--perms', '0700', '--dir', HOME],
       ...readOnlyBinds.flatMap(({ from, to }) => readOnly(from, to)),
-      ...['--bind', workspace, WORKSPACE, '--chdir', join(WORKSPACE, cwd)],
+      ...[isReadOnly ? '--ro-bind' : '--bind', workspace, WORKSPACE, '--chdir', join(WORKSPACE, cwd)],
       ...['--perms', '0444', '--file', String(lastFile), LAST_FILE, '--remount-ro', '/'],
       // bwrap is started with an empty environment, which its own process 1 shows to all; this only makes sure.
       ...['--clearenv', ...setVariables({ ...this.variables, ...env })],

@@ -16,6 +16,8 @@ export interface ReadOnlyBind {
 export interface SandboxRequest {
   /** Absolute host folder; the command sees it, writable, as `/workspace`. Its owner must be able to reach it. */
   workspace: string;
+  /** The command can read the workspace and not write to it; without isolation, nothing keeps it from that. */
+  isReadOnly?: boolean;
   /** Program and arguments, found on the PATH inside. No shell reads them. */
   argv: string[];
   /** Folder to start in, relative to the workspace; default `.`. */

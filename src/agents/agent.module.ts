@@ -3,6 +3,7 @@ import { ApprovalsModule } from './approvals/index.js';
 import { AttachmentsModule } from './attachments/index.js';
 import { BudgetsModule } from './budgets/index.js';
 import { ChatsModule } from './chats/index.js';
+import { LoopsModule } from './loops/index.js';
 import { MessagesModule } from './messages/index.js';
 import { ModelsModule } from './models/index.js';
 import { PlansModule } from './plans/index.js';
@@ -27,6 +28,7 @@ import { TurnsModule } from './turns/index.js';
     TurnsModule,
     MessagesModule,
     BudgetsModule,
+    LoopsModule,
   ],
 })
 export class AgentModule {}

@@ -16,6 +16,7 @@ const KEEPER_USER = '65534:65534';
 /** What one container shows, and how much it may use. */
 export interface ContainerPlan {
   workspace: string;
+  isReadOnly?: boolean;
   readOnlyBinds: ReadOnlyBind[];
   limits: Pick<SandboxLimits, 'memoryBytes' | 'processes' | 'tmpBytes'>;
 }
@@ -66,10 +67,10 @@ function bounds({ limits: { memoryBytes, processes, tmpBytes } }: ContainerPlan)
   };
 }
 
-function mounts(engine: Engine, { workspace, readOnlyBinds }: ContainerPlan) {
+function mounts(engine: Engine, { workspace, isReadOnly = false, readOnlyBinds }: ContainerPlan) {
   const shown = [...(engine.options.readOnlyBinds ?? []), ...readOnlyBinds];
   return [
-    engine.mounts.of({ from: workspace, to: WORKSPACE, readOnly: false }),
+    engine.mounts.of({ from: workspace, to: WORKSPACE, readOnly: isReadOnly }),
     ...shown.map(bind => engine.mounts.of({ ...bind, readOnly: true })),
   ];
 }

@@ -99,8 +99,8 @@ export class DockerSandbox implements SandboxDriver {
 
 async function execute(engine: Engine, plan: CommandPlan): Promise<SandboxResult> {
   const { request, limits } = plan;
-  const { workspace, readOnlyBinds = [] } = request;
-  const container = await SandboxContainer.open(engine, { workspace, readOnlyBinds, limits });
+  const { workspace, isReadOnly, readOnlyBinds = [] } = request;
+  const container = await SandboxContainer.open(engine, { workspace, isReadOnly, readOnlyBinds, limits });
   try {
     if (request.signal?.aborted) return neverStarted();
     const command = await DockerCommand.start(container, engine, plan);

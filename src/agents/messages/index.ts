@@ -1,2 +1,2 @@
 export { MessagesModule } from './messages.module.js';
-export { UnattendedRuns } from './unattended-runs.js';
+export { type ReadyRun, UnattendedRuns } from './unattended-runs.js';

@@ -15,10 +15,14 @@ export interface UnattendedRun {
   readonly workspaceId: string;
   /** Of a new chat. */
   readonly title: string;
+  /** The subagent of the chat; null for the default assistant, or a pinned one. */
+  readonly agentName: string | null;
   readonly text: string;
   readonly model: string | null;
+  /** Models that are asked where that one cannot answer; absent: the organization's. */
+  readonly fallback?: readonly string[];
   readonly budget: NewRun['budget'];
-  readonly onApproval: OnApproval;
+  readonly onApproval: OnApproval | null;
   readonly responseSchema: unknown;
   readonly unattended: Unattended;
 }
@@ -40,8 +44,8 @@ export class UnattendedRuns {
 
   /** Throws ModelUnusable, and BudgetReached where a budget has no room for its first model call. */
   async ready(run: UnattendedRun): Promise<ReadyRun> {
-    const { organizationId, workspaceId, model, text, budget } = run;
-    const models = await this.models.resolveAll(organizationId, { model });
+    const { organizationId, workspaceId, model, fallback, text, budget } = run;
+    const models = await this.models.resolveAll(organizationId, { model, fallback });
     const unpriced = this.catalog.unpriced([models.model, ...models.fallback]);
     if (budget?.cost_usd !== undefined && unpriced)
       throw new Invalid(`cost_usd cannot be kept: the price of ${unpriced} is not known here`);
@@ -68,11 +72,11 @@ export class UnattendedRuns {
     const id = chatId !== null && (await this.chats.exists(chatId, unit)) ? chatId : newId();
     if (id !== chatId)
       await this.chats.insert(unit, {
-        ...{ id, title: ready.title, ...place, agent_name: null, model: null },
+        ...{ id, title: ready.title, ...place, agent_name: ready.agentName, model: null },
         ...{ created_by: actor.id, task_of: null },
       });
     const pending = await this.deliveries.lock(unit, id, 'queue');
-    await this.intake.add(unit, { id, ...place, agent_name: null, model: null }, run);
+    await this.intake.add(unit, { id, ...place, agent_name: ready.agentName, model: null }, run);
     await this.deliveries.deliver(unit, { ...run, chatId: id }, 'queue', pending);
     return { call_id: run.callId, chat_id: id };
   }

@@ -1,4 +1,4 @@
-export { AuthorityLost, RunAuthority } from './run-authority.js';
+export { RunAuthority } from './run-authority.js';
 export { RunApprovals, RunStopper, runFailed, runFinished } from './run-control.js';
 export { type NewRun, type RunChat, RunIntake, type RunModels, type Unattended } from './run-intake.store.js';
 export { type RunJournal, RunJournals } from './run-journal.store.js';
@@ -25,6 +25,7 @@ export {
   stepStarted,
   tasksTopic,
   toolStarted,
+  UNATTENDED_ENDS,
 } from './run-state.js';
 export { RunExecutor } from './run-worker.js';
 export { RunWriter } from './run-writer.store.js';

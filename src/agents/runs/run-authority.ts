@@ -8,6 +8,7 @@ import {
 import { RecentChecks } from '../../platform/credentials/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
+import { AuthorityLost } from '../../workspaces/core/index.js';
 import { type ChatStanding, ChatsStore } from '../chats/index.js';
 import type { Steering } from './run-limits.js';
 import { claimTopic, RunLost, type RunRow } from './run-state.js';
@@ -15,9 +16,6 @@ import { RunsStore } from './runs.store.js';
 
 type Authorized = Pick<RunRow, 'actor' | 'chat_id'> & { readonly checked?: number };
 type Claimed = Authorized & Pick<RunRow, 'id' | 'attempt' | 'workspace_id'>;
-
-/** The person or program that started the run may not have it run any more. */
-export class AuthorityLost extends Error {}
 
 /**
  * Whether a run still has the authority that it was started with. Checked when an attempt begins, and while it goes on when a

@@ -37,15 +37,20 @@ export class RunStopper {
 
   /** Stops those of the runs that have not ended, and makes the chat's next run runnable; answers which they were. */
   stop(chatId: string, runIds: readonly string[]): Promise<{ stopped: string[] }> {
-    return this.database.transaction(async unit => {
-      await this.writer.lockChat(unit, chatId);
-      const [head] = await this.runs.pending(chatId, unit);
-      const stopped: string[] = [];
-      for (const id of runIds) await this.writer.lockRunsAbove(unit, id);
-      for (const id of runIds) if (await this.end(unit, id)) stopped.push(id);
-      if (head && stopped.includes(head.id)) await this.queue.enqueueNext(unit, chatId);
-      return unit.answers({ stopped });
-    });
+    return this.database.transaction(async unit =>
+      unit.answers({ stopped: await this.stopWithin(unit, chatId, runIds) }),
+    );
+  }
+
+  /** As {@link stop}, in a transaction that does more; answers which had not ended. The chat is locked first. */
+  async stopWithin(unit: UnitOfWork, chatId: string, runIds: readonly string[]): Promise<string[]> {
+    await this.writer.lockChat(unit, chatId);
+    const [head] = await this.runs.pending(chatId, unit);
+    const stopped: string[] = [];
+    for (const id of runIds) await this.writer.lockRunsAbove(unit, id);
+    for (const id of runIds) if (await this.end(unit, id)) stopped.push(id);
+    if (head && stopped.includes(head.id)) await this.queue.enqueueNext(unit, chatId);
+    return stopped;
   }
 
   /** Ends one run, in a transaction that has locked its chat and lets the next one go; says whether it had not ended. */

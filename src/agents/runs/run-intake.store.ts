@@ -48,9 +48,13 @@ export interface NewRun {
 
 /** What starts a run without a request, and what limits it. */
 export interface Unattended {
-  readonly automationRunId: string;
-  readonly pinned: PinnedAgent;
+  /** The run of an automation whose work it is, or the loop of which it is an iteration. */
+  readonly of: { readonly automationRunId: string } | { readonly loopId: string };
+  /** What it goes by, where that is not the agent of its chat. */
+  readonly pinned: PinnedAgent | null;
   readonly toolsAbove: readonly (readonly string[])[];
+  /** Its model sees nothing of what was said in the chat before. */
+  readonly isFresh?: boolean;
 }
 
 /** A tool call by its position in its run. */
@@ -208,11 +212,7 @@ function newRunRows(
     on_approval: onApproval,
     response_schema: responseSchema === undefined ? null : storable(responseSchema),
     created_at: sql`now()`,
-    ...(unattended && {
-      automation_run_id: unattended.automationRunId,
-      pinned: JSON.stringify(unattended.pinned),
-      tools_above: JSON.stringify(unattended.toolsAbove),
-    }),
+    ...(unattended && unattendedColumns(unattended)),
     ...columns,
   });
   const names = sql.join(values.map(([name]) => sql.ref(name)));
@@ -225,4 +225,13 @@ function newRunRows(
     sql`new_events as (${eventRows(sql`new_run`, events)})`,
   ];
   return run.attachments.length > 0 ? [...rows, keepAttachments(chat, workspace_id, run.attachments)] : rows;
+}
+
+function unattendedColumns({ of, pinned, toolsAbove, isFresh = false }: Unattended): Record<string, unknown> {
+  return {
+    ...('loopId' in of ? { loop_id: of.loopId } : { automation_run_id: of.automationRunId }),
+    pinned: pinned && JSON.stringify(pinned),
+    tools_above: JSON.stringify(toolsAbove),
+    fresh_context: isFresh,
+  };
 }

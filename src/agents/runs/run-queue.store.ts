@@ -31,6 +31,7 @@ const EXECUTED = [
   'depth',
   'tools_above',
   'pinned',
+  'loop_id',
   'attempt',
   'lost',
   'steers',

@@ -48,6 +48,9 @@ export const RUNS_RUNNABLE = defineTopic('runs-due')();
 /** Published whenever a run has new events, or is gone. */
 export const runTopic = defineTopic('run');
 
+/** Published by a trigger of the database when a run that no request waits for has ended or was deleted: one of an automation or a loop. */
+export const UNATTENDED_ENDS = defineTopic('unattended-ends')();
+
 /** Published when a run has ended. */
 export const endTopic = defineTopic('end');
 

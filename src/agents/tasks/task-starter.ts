@@ -187,7 +187,7 @@ export class TaskIntake {
   }
 
   /** The lists that limit a run, as its agent's file has them by now. */
-  private async toolsOf(runId: string): Promise<readonly (readonly string[])[]> {
+  async toolsOf(runId: string): Promise<readonly (readonly string[])[]> {
     const run = await this.runs.find(runId);
     if (!run) throw new Conflict('The run has ended, so it can start nothing more');
     const { actor, workspace_id, agent_name, tools_above } = run;

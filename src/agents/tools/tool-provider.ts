@@ -110,6 +110,8 @@ export interface ToolScope {
   readonly runId: string;
   readonly actor: Actor;
   readonly workspaceId: string;
+  /** The loop of which the run is an iteration; null for others, and for tasks of one. */
+  readonly loopId: string | null;
   /** How many runs are above it. */
   readonly depth: number;
   readonly guide: AgentGuide;

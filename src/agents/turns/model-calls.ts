@@ -102,9 +102,12 @@ function resultOf({ call_id, tool, output, is_error, state }: SaidCall): Languag
   return { type: 'tool-result', toolCallId: call_id, toolName: tool, output: { type, value } };
 }
 
+/** The run that pays, and its place. */
+type Paying = Pick<ExecutedRun, 'id' | 'attempt' | 'chat_id' | 'organization_id' | 'workspace_id'>;
+
 /** One call of a model on behalf of a run. */
 export interface ModelCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onRestart' | 'responseSchema'> {
-  run: ExecutedRun;
+  run: Paying;
   /** The step that it is for. */
   step: number;
   model: CallableModel;
@@ -219,7 +222,7 @@ export class StepCaller {
   }
 }
 
-function spendOf(run: ExecutedRun, step: number, estimateUsd: number | null): PlannedSpend {
+function spendOf(run: Paying, step: number, estimateUsd: number | null): PlannedSpend {
   const { id: runId, attempt, organization_id: organizationId, workspace_id: workspaceId } = run;
   return { runId, attempt, step, organizationId, workspaceId, estimateUsd };
 }

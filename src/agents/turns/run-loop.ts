@@ -5,10 +5,9 @@ import { isOutage } from '#libs/resilient-postgres/index.js';
 import { BudgetReached } from '../../identity/billing/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
-import { goingByTopics } from '../../workspaces/core/index.js';
+import { AuthorityLost, goingByTopics } from '../../workspaces/core/index.js';
 import { ModelUnusable } from '../models/index.js';
 import {
-  AuthorityLost,
   type ClaimedRun,
   RunAuthority,
   RunExecutor,

@@ -184,7 +184,7 @@ export class ToolGateway {
   }
 
   private async openUnder(policy: PolicyWatch | null, run: ExecutedRun): Promise<RunTools> {
-    const { id: runId, actor, workspace_id: workspaceId, depth } = run;
+    const { id: runId, actor, workspace_id: workspaceId, loop_id: loopId, depth } = run;
     const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run, policy)]);
     const { longOutputs, background, wording } = this;
     const means = { gate, policy, longOutputs, background, wording };
@@ -209,7 +209,7 @@ export class ToolGateway {
       actions: inSandbox,
     });
     const opened = this.providers.open({
-      ...{ runId, actor, workspaceId, depth, guide, shell, inSandbox, isFileTheirs },
+      ...{ runId, actor, workspaceId, loopId, depth, guide, shell, inSandbox, isFileTheirs },
     });
     const byName = new Map(opened.flatMap(({ names, tools }) => names.map(name => [name, tools] as const)));
     const offered = opened.flatMap(one => one.offered);

@@ -35,5 +35,6 @@ import { ToolGateway } from './tool-gateway.js';
     ToolsModule,
   ],
   providers: [AttemptEnds, ModelTurns, RunAttempts, RunLoop, StepCaller, ToolGateway],
+  exports: [StepCaller],
 })
 export class TurnsModule {}

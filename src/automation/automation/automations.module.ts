@@ -15,7 +15,6 @@ import { DeploymentsService } from './deployments.service.js';
 import { AutomationRunsStore, DeliveriesStore, DeploymentsStore } from './records/index.js';
 import {
   AgentWork,
-  AutomationAuthority,
   AutomationStarter,
   ChainGuard,
   Expectations,
@@ -46,7 +45,7 @@ import { DeploymentViews } from './views/index.js';
     ...[AutomationsService, DeploymentsService, AutomationRunsService, DeliveriesService],
     ...[DeploymentsStore, AutomationRunsStore, DeliveriesStore],
     ...[Closures, Deployer, DeploymentViews, TriggerSetups],
-    ...[ChainGuard, Intake, RunEnds, AutomationAuthority, RunMeansReader, Expectations, WrittenFiles],
+    ...[ChainGuard, Intake, RunEnds, RunMeansReader, Expectations, WrittenFiles],
     ...[AgentWork, ScriptWork, AutomationStarter, ReadInputTool],
   ],
   exports: [DeploymentsStore, AutomationRunsStore, DeliveriesStore, TriggerSetups, Intake, RunEnds],

@@ -96,6 +96,8 @@ export const POLICY = {
   'agent.stop': workspace('editor', 'agent:run', 'destructive'),
   'approval.read': workspace('viewer', 'approvals:read', 'read'),
   'approval.decide': workspace('editor', 'approvals:write', 'expose'),
+  'loop.read': workspace('viewer', 'loops:read', 'read'),
+  'loop.run': workspace('editor', 'loops:write', 'write'),
   'automation.read': workspace('viewer', 'automations:read', 'read'),
   'automation.run': workspace('editor', 'automations:run', 'write'),
   'automation.manage': workspace('editor', 'automations:write', 'destructive'),

@@ -235,6 +235,33 @@ export interface Schema {
   lease: {
     name: string; holder: string; fence: Generated<Big>;
   };
+  loop: {
+    id: string; organization_id: string; workspace_id: string; chat_id: string; created_by: string;
+    actor: Json<'loop.actor'>; tools_above: Json<'loop.tools_above'>; prompt: string;
+    agent_name: string | null; model: string; fallback_models: Told<'loop.fallback_models', string[]>;
+    on_approval: 'wait' | 'refuse' | 'fail' | null; goal: Json<'loop.goal'>; context: 'continue' | 'fresh';
+    interval_seconds: number; stall_after: number; max_iterations: number; budget: Json<'loop.budget'>;
+    state: 'waiting' | 'running' | 'grading' | 'done';
+    outcome: 'satisfied' | 'exhausted' | 'budget' | 'stalled' | 'blocked' | 'stopped' | 'error' | null;
+    reason: string | null; iteration: Generated<number>; call_id: string | null;
+    blocked_reason: string | null; resumed_after: Generated<number>; resumed_with: string | null;
+    spent_usd: Generated<number | null>; spent_seconds: Generated<number>;
+    grading_failures: Generated<number>; holder: string | null; next_at: Time | null;
+    last_event: Generated<number>; created_at: Time; finished_at: Time | null;
+  };
+  loop_check: {
+    loop_id: string; code: Buffer;
+  };
+  loop_event: {
+    loop_id: string; id: number; type: string; data: Json<'loop_event.data'>; created_at: Time;
+  };
+  loop_iteration: {
+    loop_id: string; number: number; call_id: string; stop_reason: string | null;
+    checks: Generated<Json<'loop_iteration.checks'>>; verdict: Json<'loop_iteration.verdict'> | null;
+    unmet: Told<'loop_iteration.unmet', string[]> | null; files_digest: string | null;
+    cost_usd: number | null; grading_usd: Generated<number | null>; started_at: Time; ended_at: Time | null;
+    graded_at: Time | null;
+  };
   mail_outbox: {
     id: string; recipient: string; subject: string; text: string | null; html: string | null;
     state: 'waiting' | 'sent' | 'failed'; attempts: number; held_until: Time | null; reason: string | null;
@@ -365,7 +392,8 @@ export interface Schema {
     fallback_models: Generated<Told<'run.fallback_models', string[]>>; parent_id: string | null;
     parent_step: number | null; parent_position: number | null; depth: Generated<number>;
     tools_above: Generated<Json<'run.tools_above'>>; requested_tasks: Generated<number>;
-    automation_run_id: string | null; pinned: Json<'run.pinned'> | null;
+    automation_run_id: string | null; pinned: Json<'run.pinned'> | null; loop_id: string | null;
+    fresh_context: Generated<boolean>;
   };
   run_event: {
     run_id: string; id: number; type: string; data: Json<'run_event.data'>; created_at: Time;

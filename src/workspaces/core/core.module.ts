@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { OAuthModule } from '../../identity/oauth/index.js';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
+import { StandingAuthority } from './standing-authority.js';
 import { WorkspaceAnswers } from './workspace-answers.js';
 import { SandboxUids, UnfinishedWrites, WorkspaceFolders } from './workspace-folders.js';
 import { FeatureEnds, WorkspaceJobs } from './workspaces.jobs.js';
@@ -15,6 +16,7 @@ import { WorkspacesStore } from './workspaces.store.js';
   providers: [
     FeatureEnds,
     SandboxUids,
+    StandingAuthority,
     UnfinishedWrites,
     WorkspaceAnswers,
     WorkspaceFolders,
@@ -22,6 +24,13 @@ import { WorkspacesStore } from './workspaces.store.js';
     WorkspacesService,
     WorkspacesStore,
   ],
-  exports: [WorkspacesService, WorkspacesStore, FeatureEnds, WorkspaceFolders, UnfinishedWrites],
+  exports: [
+    WorkspacesService,
+    WorkspacesStore,
+    FeatureEnds,
+    WorkspaceFolders,
+    UnfinishedWrites,
+    StandingAuthority,
+  ],
 })
 export class CoreModule {}

@@ -1,4 +1,5 @@
 export { CoreModule } from './core.module.js';
+export { AuthorityLost, StandingAuthority } from './standing-authority.js';
 export { UnfinishedWrites, WorkspaceFolders } from './workspace-folders.js';
 export { CreatedWorkspaceView, ListOfWorkspace, WorkspaceId } from './workspaces.dto.js';
 export { endFeature, FeatureEnds, removeFolder } from './workspaces.jobs.js';

@@ -8,9 +8,12 @@ import { defineTopic, Topics } from '../../platform/topics/index.js';
 const MAX_SHOWN = 500;
 
 export const SANDBOX_KINDS = ['command', 'session'] as const;
-export const SANDBOX_CALLERS = ['run', 'tool', 'service', 'build', 'server', 'automation'] as const;
+export const SANDBOX_CALLERS = ['run', 'tool', 'service', 'build', 'server', 'automation', 'loop'] as const;
 
-/** What a sandbox runs for: a run, a person's use of a tool, the service itself, the build of a site, a server, or the script of an automation. */
+/**
+ * What a sandbox runs for: a run, a person's use of a tool, the service itself, the build of a site, a server, the script of an
+ * automation, or the check of a loop.
+ */
 export interface SandboxCaller {
   kind: (typeof SANDBOX_CALLERS)[number];
   id: string | null;

@@ -44,6 +44,8 @@ export interface ScriptRequest {
   stdin?: string | Buffer;
   /** Most of its output that is passed on, in bytes. */
   outputBytes?: number;
+  /** It only looks: it cannot write to the files, and reaches no host, whatever the workspace may reach. */
+  onlyReads?: boolean;
   onOutput?: (chunk: OutputChunk) => void;
   /** What it reaches; by default what the workspace and its caller may. */
   reach?: EgressList;
@@ -61,11 +63,12 @@ interface SandboxNeeds {
   readonly actor?: Actor | undefined;
   readonly actions?: ActionSource | undefined;
   readonly reach?: EgressList | undefined;
+  readonly onlyReads?: boolean | undefined;
 }
 
 /** What every sandbox of a workspace has, until it is closed. */
 export interface Environment {
-  readonly request: Pick<SandboxRequest, 'workspace' | 'owner' | 'env' | 'readOnlyBinds'>;
+  readonly request: Pick<SandboxRequest, 'workspace' | 'isReadOnly' | 'owner' | 'env' | 'readOnlyBinds'>;
   /** Shell commands to run first. */
   readonly prelude: string;
   /** The module that they run with Node.js, for a program that runs it with its own; undefined where there is no way out. */
@@ -91,16 +94,17 @@ export class SandboxEnvironments {
 
   async prepare(
     workspace: WorkspaceRef,
-    { caller, actor, actions, reach }: SandboxNeeds,
+    { caller, actor, actions, reach, onlyReads = false }: SandboxNeeds,
   ): Promise<Environment> {
     const files = this.filesOf(workspace);
     const { owner } = files;
     const { driver, nodeFolder } = this.isolation;
     const { isolated } = driver;
     // Without isolation there is a network already.
-    const egress = isolated
-      ? await this.egress.open({ workspaceId: workspace.id, owner, caller, actor }, reach)
-      : undefined;
+    const egress =
+      isolated && !onlyReads
+        ? await this.egress.open({ workspaceId: workspace.id, owner, caller, actor }, reach)
+        : undefined;
     const socket = actions && (await this.sockets.open(actions, owner));
     const env: Record<string, string> = { ...egress?.env };
     const readOnlyBinds = [...(egress?.binds ?? [])];
@@ -111,7 +115,7 @@ export class SandboxEnvironments {
       if (isolated) readOnlyBinds.unshift({ from: socket.folder, to: inside });
     }
     return {
-      request: { ...files, env, readOnlyBinds },
+      request: { ...files, isReadOnly: onlyReads, env, readOnlyBinds },
       relay: egress?.relay,
       prelude: egress?.start(`${nodeFolder}/node`) ?? '',
       extras: () => ({ egress_refused: egress?.takeRefused() ?? [] }),
@@ -169,10 +173,12 @@ export class SandboxesService {
 
   private async runScriptNow(workspace: WorkspaceRef, request: ScriptRequest): Promise<ScriptResult> {
     const { script: command, caller = { kind: 'service', id: null }, signal, stdin, outputBytes } = request;
-    const { actor, actions, reach } = request;
+    const { actor, actions, reach, onlyReads } = request;
     const { sandboxMemoryBytes: memoryBytes, sandboxSeconds } = this.config;
     const seconds = request.seconds ?? sandboxSeconds;
-    const environment = await this.environments.prepare(workspace, { caller, actor, actions, reach });
+    const environment = await this.environments.prepare(workspace, {
+      ...{ caller, actor, actions, reach, onlyReads },
+    });
     const run = (signal: AbortSignal, onStarted: (gauge: Gauge) => void) =>
       this.driver.run({
         ...environment.request,

@@ -1,3 +1,5 @@
+import type { Language } from '../../../workspaces/sandboxes/index.js';
+
 /** The kinds of trigger, as they are written in a file. */
 export const TRIGGER_KINDS = ['schedule', 'webhook', 'file', 'notification'] as const;
 export type TriggerKind = (typeof TRIGGER_KINDS)[number];
@@ -7,8 +9,6 @@ export const FILE_EVENTS = ['created', 'modified', 'deleted', 'moved'] as const;
 export const VERIFICATIONS = ['token', 'standard', 'github', 'gitlab', 'stripe', 'slack', 'hmac'] as const;
 export type Verification = (typeof VERIFICATIONS)[number];
 export const CONCURRENCY = ['skip', 'queue', 'replace', 'parallel'] as const;
-export const LANGUAGES = ['bash', 'python', 'node'] as const;
-export type Language = (typeof LANGUAGES)[number];
 export const ON_APPROVAL = ['fail', 'wait', 'refuse'] as const;
 export const NOTIFY = ['failed', 'paused', 'completed'] as const;
 

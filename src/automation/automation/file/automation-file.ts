@@ -1,11 +1,11 @@
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import { type Finding, Findings, splitFrontMatter } from '#libs/front-matter/index.js';
+import { LANGUAGES } from '../../../workspaces/sandboxes/index.js';
 import { readYamlMapping, type YamlMapping } from '../../../workspaces/yaml-files/index.js';
 import {
   AUTOMATION_LIMITS,
   type AutomationDefinition,
   CONCURRENCY,
-  LANGUAGES,
   NOTIFY,
   ON_APPROVAL,
   type Work,

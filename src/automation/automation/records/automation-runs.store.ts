@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Insertable, sql } from 'kysely';
+import { UNATTENDED_ENDS } from '../../../agents/runs/index.js';
 import { type Actor, visibleTo, type WorkspacePermission } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
 import {
@@ -13,7 +14,7 @@ import { NotFound, unseenAs } from '../../../platform/errors/index.js';
 import { type LeasedRows, Leases } from '../../../platform/leases/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
-import { AUTOMATION_ENDS, AUTOMATION_RUNS_QUEUED, automationRunTopic } from './automation-states.js';
+import { AUTOMATION_RUNS_QUEUED, automationRunTopic } from './automation-states.js';
 
 type Queries = Pick<Database, 'tables'>;
 export type AutomationRunRow = Row<'automation_run'>;
@@ -218,7 +219,7 @@ export class AutomationRunsStore {
       unit.tables(),
     );
     await this.topics.publishWithCommit(unit, automationRunTopic(id));
-    await this.topics.publishWithCommit(unit, AUTOMATION_ENDS);
+    await this.topics.publishWithCommit(unit, UNATTENDED_ENDS);
   }
 
   /** Agents at work that are to end. */

@@ -48,8 +48,6 @@ declare global {
 export const automationRunTopic = defineTopic('automation-run');
 /** Runs wait to be started. */
 export const AUTOMATION_RUNS_QUEUED = defineTopic('automation-queued')();
-/** Published by a trigger of the database when the agent's run of an automation has ended, or was deleted. */
-export const AUTOMATION_ENDS = defineTopic('automation-ends')();
 /** The triggers of some deployment have changed. */
 export const AUTOMATION_TRIGGERS = defineTopic('automation-triggers')();
 

@@ -5,9 +5,9 @@ import { ToolNames } from '../../../agents/subagents/index.js';
 import { BudgetReached } from '../../../identity/billing/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
+import { AuthorityLost, StandingAuthority } from '../../../workspaces/core/index.js';
 import { type AutomationRunRow, AutomationRunsStore, DeploymentsStore } from '../records/index.js';
 import { Expectations } from './expectations.js';
-import { AuthorityLost, AutomationAuthority } from './run-authority.js';
 import { RunEnds } from './run-ends.js';
 import { messageOf, type RunMeans, RunMeansReader } from './run-means.js';
 import { toolListsOf } from './tool-lists.js';
@@ -22,7 +22,7 @@ export class AgentWork {
     private readonly database: Database,
     private readonly runs: AutomationRunsStore,
     private readonly deployments: DeploymentsStore,
-    private readonly authority: AutomationAuthority,
+    private readonly authority: StandingAuthority,
     private readonly agents: UnattendedRuns,
     private readonly stopper: RunStopper,
     private readonly expectations: Expectations,
@@ -36,7 +36,7 @@ export class AgentWork {
     const means = await this.means.of(run);
     if (!means) return this.fail(run, 'script_failed', 'Its version is not kept any more');
     try {
-      await this.authority.require(run.actor, run.workspace_id, 'agent');
+      await this.authority.require(run.actor, run.workspace_id, 'agent.run');
       await this.startWith(run, means);
     } catch (error) {
       if (error instanceof AuthorityLost) return this.fail(run, 'authority_lost', error.message);
@@ -52,7 +52,13 @@ export class AgentWork {
     if (!agent) return this.fail(run, 'invalid', 'It has no agent');
     const ready = await this.agents.ready({
       ...{ actor: run.actor, organizationId: run.organization_id, workspaceId: run.workspace_id },
-      ...{ title: definition.name, text: messageOf(run, means), model: agent.model, onApproval },
+      ...{
+        title: definition.name,
+        agentName: null,
+        text: messageOf(run, means),
+        model: agent.model,
+        onApproval,
+      },
       budget: {
         max_seconds: limits.maxSeconds,
         ...(limits.costUsd !== null && { cost_usd: limits.costUsd }),
@@ -60,7 +66,7 @@ export class AgentWork {
       },
       responseSchema: expect.responseSchema,
       unattended: {
-        automationRunId: run.id,
+        of: { automationRunId: run.id },
         pinned: agent,
         toolsAbove: toolListsOf(means, this.toolNames.all()),
       },

@@ -2,7 +2,6 @@ export { AgentWork } from './agent-work.js';
 export { ChainGuard, isGuarded } from './chain-guard.js';
 export { Expectations } from './expectations.js';
 export { type Incoming, Intake } from './incoming.js';
-export { AutomationAuthority } from './run-authority.js';
 export { RunEnds } from './run-ends.js';
 export { RunMeansReader } from './run-means.js';
 export { ScriptWork } from './script-work.js';

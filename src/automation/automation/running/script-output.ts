@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { MAX_SCRIPT_RESULT } from '../../../workspaces/sandboxes/index.js';
 
 /** What is kept of what a script prints, in characters: the end of it. */
 const MAX_LOG = 64 * 1024;
-const MAX_RESULT = 256 * 1024;
 
 /** What a script prints, and the result that is printed behind a marker. */
 export class ScriptOutput {
@@ -15,7 +15,7 @@ export class ScriptOutput {
 
   add(text: string): void {
     if (this.behind !== undefined) {
-      this.behind = (this.behind + text).slice(0, MAX_RESULT + 1);
+      this.behind = (this.behind + text).slice(0, MAX_SCRIPT_RESULT + 1);
       return;
     }
     const all = this.printed + text;
@@ -25,14 +25,14 @@ export class ScriptOutput {
       return;
     }
     this.printed = all.slice(0, at);
-    this.behind = all.slice(at + this.marker.length + 2).slice(0, MAX_RESULT + 1);
+    this.behind = all.slice(at + this.marker.length + 2).slice(0, MAX_SCRIPT_RESULT + 1);
   }
 
   /** Everything was printed. */
   end(): void {
     if (this.behind === undefined) return;
-    if (this.behind.length > MAX_RESULT) {
-      this.wrong = `$ATELIER_OUTPUT has more than ${MAX_RESULT} characters`;
+    if (this.behind.length > MAX_SCRIPT_RESULT) {
+      this.wrong = `$ATELIER_OUTPUT has more than ${MAX_SCRIPT_RESULT} characters`;
       return;
     }
     try {

@@ -5,8 +5,8 @@ import { Database } from '../../../platform/database/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Topics } from '../../../platform/topics/index.js';
-import { SandboxesService, type ScriptResult } from '../../../workspaces/sandboxes/index.js';
-import type { Language } from '../file/index.js';
+import { AuthorityLost, StandingAuthority } from '../../../workspaces/core/index.js';
+import { runPinned, SandboxesService, type ScriptResult } from '../../../workspaces/sandboxes/index.js';
 import {
   type AutomationRunRow,
   AutomationRunsStore,
@@ -14,15 +14,11 @@ import {
   type RunOutcome,
 } from '../records/index.js';
 import { Expectations } from './expectations.js';
-import { AuthorityLost, AutomationAuthority } from './run-authority.js';
 import { RunEnds } from './run-ends.js';
 import { type RunMeans, RunMeansReader } from './run-means.js';
 import { ScriptOutput } from './script-output.js';
 
 const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
-
-const PROGRAMS: Record<Language, string> = { bash: 'bash', python: 'python3', node: 'node' };
-const NAMES: Record<Language, string> = { bash: 'script.sh', python: 'script.py', node: 'script.mjs' };
 
 /** The runs of automations that are a script: each is one command in the sandbox of its workspace, begun at most once. */
 @Injectable()
@@ -30,7 +26,7 @@ export class ScriptWork {
   constructor(
     private readonly database: Database,
     private readonly runs: AutomationRunsStore,
-    private readonly authority: AutomationAuthority,
+    private readonly authority: StandingAuthority,
     private readonly sandboxes: SandboxesService,
     private readonly scripts: RecordedScripts,
     private readonly means: RunMeansReader,
@@ -96,27 +92,22 @@ export class ScriptWork {
   ) {
     const { work, actions, limits } = pinned.definition;
     const language = work.kind === 'script' ? work.language : 'bash';
-    const workspace = await this.authority.require(run.actor, run.workspace_id, 'script');
+    const workspace = await this.authority.require(run.actor, run.workspace_id, 'code.run');
     const caller = { kind: 'automation', id: run.id } as const;
     const acting = ActionCaller.program(caller, 'sandbox', {
       ...{ actor: run.actor, workspaceId: workspace.id },
       allowlist: new ActionAllowlist(actions),
     });
     const code = Buffer.from(pinned.code ?? '');
+    const { script, stdin } = runPinned({ language, code, input: payload, marker: output.marker });
     const { result, changes, refusal } = await this.scripts.run(
       workspace,
       { writer: { type: 'automation', id: run.id }, seconds: limits.maxSeconds, signal },
       until =>
         this.sandboxes.runScript(workspace, {
-          ...{
-            script: scriptOf(language, code.length, output.marker),
-            caller,
-            actor: acting.actor,
-            signal: until,
-            actions: actions.length === 0 ? undefined : acting,
-          },
+          ...{ script, stdin, caller, actor: acting.actor, signal: until },
+          actions: actions.length === 0 ? undefined : acting,
           ...{ seconds: limits.maxSeconds, outputBytes: MAX_OUTPUT_BYTES },
-          stdin: Buffer.concat([code, Buffer.from(payload)]),
           onOutput: ({ text }) => output.add(text),
         }),
     );
@@ -141,20 +132,6 @@ export class ScriptWork {
     void look();
     return { signal: cancelled.signal, close };
   }
-}
-
-/**
- * Standard input holds the script, then the input. What the script writes to $ATELIER_OUTPUT is printed behind its own output,
- * after a line that it cannot know.
- */
-function scriptOf(language: Language, codeBytes: number, marker: string): string {
-  return `d=$(mktemp -d) || exit 1
-head -c ${codeBytes} > "$d/${NAMES[language]}" && cat > "$d/input.json" || exit 1
-export ATELIER_INPUT="$d/input.json" ATELIER_OUTPUT="$d/output.json"
-${PROGRAMS[language]} "$d/${NAMES[language]}" </dev/null
-code=$?
-if [ -s "$d/output.json" ]; then printf '\\n%s\\n' '${marker}'; head -c 262145 "$d/output.json"; fi
-exit $code`;
 }
 
 function faultOf({ ended_by, exit_code }: ScriptResult, { pinned }: RunMeans): string | null {

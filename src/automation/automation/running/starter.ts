@@ -1,15 +1,11 @@
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { UNATTENDED_ENDS } from '../../../agents/runs/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { Leases } from '../../../platform/leases/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { type DueTimer, DueTimers } from '../../../platform/schedule/index.js';
-import {
-  AUTOMATION_ENDS,
-  AUTOMATION_RUNS_QUEUED,
-  type AutomationRunRow,
-  AutomationRunsStore,
-} from '../records/index.js';
+import { AUTOMATION_RUNS_QUEUED, type AutomationRunRow, AutomationRunsStore } from '../records/index.js';
 import { AgentWork } from './agent-work.js';
 import { RunEnds } from './run-ends.js';
 import { ScriptWork } from './script-work.js';
@@ -47,7 +43,7 @@ export class AutomationStarter implements OnApplicationBootstrap, BeforeApplicat
       failure: 'starting the runs of automations failed; trying again',
     });
     this.ended = this.timers.start({
-      topic: AUTOMATION_ENDS,
+      topic: UNATTENDED_ENDS,
       take: () => this.agents.settle(),
       failure: 'writing down the ends of automations failed; trying again',
     });

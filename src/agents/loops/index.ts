@@ -1,0 +1,2 @@
+export { LoopsModule } from './loops.module.js';
+export { loopFinished, type Outcome } from './records/index.js';

@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { StepUsage } from '#libs/model-client/index.js';
+import { enterModelCall } from '../../../identity/billing/index.js';
+import { Database } from '../../../platform/database/index.js';
+import type { LoopRow } from './loop-state.js';
+
+/** A model call that a grader has made. */
+interface GraderCall {
+  readonly model: string;
+  readonly usage: StepUsage;
+  /** null: the price is not known. */
+  readonly costUsd: number | null;
+}
+
+/** Model calls of graders: what they cost counts for the loop, and is entered into the organization's ledger with that. */
+@Injectable()
+export class GraderCalls {
+  constructor(private readonly database: Database) {}
+
+  async enter(
+    { id, iteration }: Pick<LoopRow, 'id' | 'iteration'>,
+    { model, usage, costUsd }: GraderCall,
+  ): Promise<void> {
+    const paying = sql`graded`;
+    await sql`
+      with counted as (
+        update loop set spent_usd = spent_usd + ${costUsd}::float8 where id = ${id}
+        returning id, organization_id, workspace_id, chat_id, (actor ->> 'id')::uuid as created_by
+      ), noted as (
+        update loop_iteration set grading_usd = grading_usd + ${costUsd}::float8
+        where loop_id = ${id} and number = ${iteration} returning call_id
+      ), graded as (
+        select noted.call_id as id, organization_id, workspace_id, chat_id, created_by from counted, noted
+      ), ${sql.join(enterModelCall(paying, { step: null, model, usage, costUsd, isHeld: true }))}
+      select from graded`.execute(this.database.tables());
+  }
+}
