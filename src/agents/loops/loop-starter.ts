@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Insertable } from 'kysely';
 import { Budgets } from '../../identity/billing/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import { newId, type Schema, type UnitOfWork } from '../../platform/database/index.js';
+import { newId, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/index.js';
@@ -11,14 +10,12 @@ import { SubagentsService } from '../subagents/index.js';
 import { GoalReader } from './goal/index.js';
 import { LoopAuthority } from './loop-authority.js';
 import type { CreateLoop, ResumeLoop } from './loops.dto.js';
-import { type LoopBudget, type LoopRow, LoopsStore, LoopWriter } from './records/index.js';
+import { type LoopBudget, type LoopRow, LoopsStore, LoopWriter, type NewLoop } from './records/index.js';
 import { spentUp } from './running/index.js';
 
 /** Most loops of a workspace that have not ended. */
 const MAX_OPEN = 20;
 const MAX_TITLE = 100;
-
-type NewLoop = Omit<Insertable<Schema['loop']>, 'state' | 'created_at' | 'next_at' | 'last_event'>;
 
 /** A loop that was checked, and can be added in a transaction. */
 export interface ReadyLoop {

@@ -4,7 +4,7 @@ import type { Criterion } from '../records/index.js';
 export const MAX_CRITERIA = 50;
 
 /** A point of a list at its outermost level. */
-const POINT = /^ {0,3}(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$/;
+const POINT = /^ ?(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$/;
 
 /**
  * What a rubric asks for, one by one: the points of its lists, each with what is written below it; without a list, all of it. The

@@ -15,9 +15,7 @@ export function goalWords({ check, schema, rubric }: Goal): string {
       `A check${check.path === null ? '' : ` (${check.path}, as it was when the loop began)`} ends with exit code 0 on the files of the workspace.`,
     );
   if (schema)
-    parts.push(
-      `Your last message is one JSON value and nothing else, valid against this JSON Schema:\n${JSON.stringify(schema)}`,
-    );
+    parts.push('Your last message is one JSON value, valid against the JSON Schema that you were given.');
   if (rubric)
     parts.push(
       `A grader who sees your last message and the files, and nothing else of this conversation, finds each of these met:\n${rubric.criteria.map(criterionWords).join('\n')}`,

@@ -15,6 +15,8 @@ import {
   type Verdict,
 } from './loop-state.js';
 
+export type NewLoop = Omit<Insertable<Schema['loop']>, 'state' | 'created_at' | 'next_at' | 'last_event'>;
+
 /** What a transition does beside the state. */
 interface Change {
   readonly set?: RawBuilder<unknown>;
@@ -57,7 +59,7 @@ export class LoopWriter {
 
   async add(
     unit: UnitOfWork,
-    row: Omit<Insertable<Schema['loop']>, 'state' | 'created_at' | 'next_at' | 'last_event'>,
+    row: NewLoop,
     code: Buffer | null,
   ): Promise<void> {
     const { id, organization_id, workspace_id, chat_id } = row;
