@@ -53,9 +53,7 @@ export class Loops {
   }
 
   async write(path: string, content: string): Promise<void> {
-    expectOk(
-      await this.client.put(`/api/workspaces/${this.workspaceId}/files/content`, { path, content }),
-    );
+    expectOk(await this.client.put(`/api/workspaces/${this.workspaceId}/files/content`, { path, content }));
   }
 }
 

@@ -57,11 +57,7 @@ export class LoopWriter {
     this.rows = leases.rows('loop');
   }
 
-  async add(
-    unit: UnitOfWork,
-    row: NewLoop,
-    code: Buffer | null,
-  ): Promise<void> {
+  async add(unit: UnitOfWork, row: NewLoop, code: Buffer | null): Promise<void> {
     const { id, organization_id, workspace_id, chat_id } = row;
     const values = {
       ...row,

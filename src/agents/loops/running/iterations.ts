@@ -50,7 +50,12 @@ export class Iterations {
     return this.agents.ready({
       ...{ actor: loop.actor, organizationId: loop.organization_id, workspaceId: loop.workspace_id },
       ...{ title: chat_id, agentName: loop.agent_name, text: iterationMessage(loop, before) },
-      ...{ model, fallback: fallback_models, onApproval: on_approval, responseSchema: loop.goal.schema ?? undefined },
+      ...{
+        model,
+        fallback: fallback_models,
+        onApproval: on_approval,
+        responseSchema: loop.goal.schema ?? undefined,
+      },
       budget: {
         ...(usd !== undefined && { cost_usd: usd }),
         ...(seconds !== undefined && { max_seconds: Math.floor(seconds) }),

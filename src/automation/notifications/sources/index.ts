@@ -4,6 +4,7 @@ import { BudgetsSource } from './budgets.source.js';
 import { DomainsSource } from './domains.source.js';
 import { FormsSource } from './forms.source.js';
 import { InvitationsSource } from './invitations.source.js';
+import { LoopsSource } from './loops.source.js';
 import { RunsSource } from './runs.source.js';
 import { ServersSource } from './servers.source.js';
 import { SharesSource } from './shares.source.js';
@@ -19,6 +20,7 @@ export const sources = [
   DomainsSource,
   FormsSource,
   InvitationsSource,
+  LoopsSource,
   RunsSource,
   ServersSource,
   SharesSource,

@@ -6,7 +6,7 @@ import { SourcesStore } from './sources.store.js';
 
 const MAX_REASON = 500;
 
-/** Runs that ended while no client watched. The person who started one is notified; of a task, the run above it is. */
+/** Runs that ended while no client watched. The person who started one is notified; of a task, the run above it is; of a loop, its end. */
 @Injectable()
 export class RunsSource implements OnModuleInit {
   constructor(
@@ -21,7 +21,7 @@ export class RunsSource implements OnModuleInit {
 
   private async about(runId: string, how: 'failed' | 'finished'): Promise<Notice | undefined> {
     const run = await this.store.run(runId);
-    if (!run || run.parent_id) return undefined;
+    if (!run || run.parent_id || run.loop_id) return undefined;
     const { organization_id, workspace_id, chat_id } = run;
     const reason = run.error ? shortName(run.error.message, MAX_REASON) : 'Its answer is in the chat.';
     return {

@@ -55,12 +55,25 @@ export class SourcesStore {
         'r.organization_id',
         'r.workspace_id',
         'r.parent_id',
+        'r.loop_id',
         'r.created_by',
         'r.actor',
         'r.error',
         'c.title',
       ])
       .where('r.id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** A loop, and what its chat is called, where that is there. */
+  async loop(id: string) {
+    return this.database
+      .tables()
+      .selectFrom('loop as l')
+      .leftJoin('chat as c', 'c.id', 'l.chat_id')
+      .select(['l.organization_id', 'l.workspace_id', 'l.chat_id', 'l.outcome', 'l.reason', 'l.iteration'])
+      .select(['l.actor', 'c.title'])
+      .where('l.id', '=', id)
       .executeTakeFirst();
   }
 

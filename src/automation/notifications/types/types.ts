@@ -61,6 +61,11 @@ export const TYPES = {
     summary: 'A long run of yours finished while you were away',
     needs: 'chat.read',
   },
+  'loop.finished': {
+    severity: 'info',
+    summary: 'A loop of yours has ended, satisfied or not',
+    needs: 'loop.read',
+  },
   'budget.alert': {
     severity: 'warning',
     summary: 'A part of a budget is spent',
