@@ -87,20 +87,20 @@ export class MessagesStore {
    * newest run on whose context is fresh; one query.
    */
   async conversation(chatId: string, upToRun: string): Promise<ConversationRow[]> {
+    const fresh = sql`(
+      select max(number) from run where chat_id = ${chatId} and fresh_context and number <= ${upToRun}::bigint)`;
     const { rows } = await sql<ConversationRow>`
-      with fresh as (
-        select max(number) as number from run where chat_id = ${chatId} and fresh_context and number <= ${upToRun}::bigint
-      ), newest as (
+      with newest as (
         select * from chat_summary where chat_id = ${chatId} and through_run <= ${upToRun}::bigint
-          and through_run >= coalesce((select number from fresh), 0)
+          and through_run >= coalesce(${fresh}, 0)
         order by through_run desc, through_message desc, created_at desc limit 1
       )
       select id, chat_id, run_id, run_number, number, role, step, content, model, created_at, case when step is null then '[]'::json
         else (select coalesce(json_agg(c order by c.position), '[]') from tool_call c where c.run_id = message.run_id and c.step = message.step)
         end as calls
       from message where chat_id = ${chatId} and run_number <= ${upToRun}::bigint
-        and run_number >= coalesce((select number from fresh), 0)
-        and (run_number, number) > (coalesce((select through_run from newest), 0), coalesce((select through_message from newest), 0))
+        and (run_number, number) > (coalesce((select through_run from newest), ${fresh}, 0),
+          coalesce((select through_message from newest), 0))
       union all
       select id, chat_id, run_id, through_run, through_message, 'summary', null, content, null, created_at, '[]'::json from newest
       order by run_number, number`.execute(this.database.tables());
