@@ -117,6 +117,11 @@ async function builtin(): Promise<string> {
   return body.items[0].id;
 }
 
+const loopInput = () => ({
+  ...{ workspace_id: workspace, prompt: 'list', until: { check: { run: 'bash', code: 'false' } } },
+  interval_seconds: 86_400,
+});
+
 /** A new automation, which is deployed. */
 async function automation(
   isDeployed = true,
@@ -328,6 +333,16 @@ const CALLS: Record<string, () => Promise<Call>> = {
   }),
   '/api/automation/trigger': () => placed('/api/automation/trigger', true),
   '/api/automation/validate': () => placed('/api/automation/validate', true),
+  '/api/loops': async () => ({ path: '/api/loops', body: loopInput() }),
+  '/api/loops/{id}/resume': async () => {
+    const { id } = await made('/api/loops', loopInput());
+    await made(`/api/loops/${id}/stop`, {});
+    return { path: `/api/loops/${id}/resume`, body: {} };
+  },
+  '/api/loops/{id}/stop': async () => ({
+    path: `/api/loops/${(await made('/api/loops', loopInput())).id}/stop`,
+    body: {},
+  }),
   '/api/templates': async () => ({
     path: '/api/templates',
     body: { workspace_id: workspace, slug: `t-${randomUUID()}` },

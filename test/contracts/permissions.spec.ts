@@ -100,6 +100,7 @@ const OTHERWISE: Record<string, number> = {
   automation_stop: 422,
   automation_trigger: 422,
   automation_validate: 422,
+  loop_create: 422,
   invitation_resend: 404,
   invitation_revoke: 404,
   workspace_member_remove: 404,

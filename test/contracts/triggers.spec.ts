@@ -264,18 +264,18 @@ describe('a trigger', () => {
         [],
       ],
       [
-        'automation_run_ended',
+        'unattended_run_ended',
         `update run set automation_run_id = '${automation_run_id}', status = 'pending' where id = '${run_id}';
          update run set status = 'completed' where id = '${run_id}'`,
-        ['automation-ends'],
+        ['unattended-ends'],
       ],
       [
-        'automation_run_deleted',
+        'unattended_run_deleted',
         `insert into run overriding user value
            select (jsonb_populate_record(r, jsonb_build_object('id', '${task}', 'status', 'completed', 'state', 'done'))).*
            from run r where id = '${run_id}';
          delete from run where id = '${task}'; update run set automation_run_id = null, status = 'pending', state = 'waiting' where id = '${run_id}'`,
-        ['automation-ends'],
+        ['unattended-ends'],
       ],
       [
         'run_gone',

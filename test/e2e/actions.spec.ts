@@ -320,6 +320,7 @@ describe('every action that takes a workspace', () => {
       automation_stop: 422,
       automation_trigger: 422,
       automation_validate: 422,
+      loop_create: 422,
       file_extract: 422,
       file_restore: 404,
       file_version_diff: 404,
@@ -343,6 +344,9 @@ describe('every action that takes a workspace', () => {
     expect((await ada.client.get(`/api/workspaces/${workspace_id}`)).status).toBe(200);
   });
 });
+
+/** What no iteration of a loop meets. */
+const NEVER = { check: { run: 'bash', code: 'false' } };
 
 /** An automation that has run. */
 async function automatedThings(): Promise<Json> {
@@ -391,9 +395,12 @@ it('a rehearsal of any action about something sees it or not as the action would
     ...{ workspace_id, name: 'App', slug: 'rehearsed', command: 'true', start: false },
   });
   const published = await made('/api/templates', { workspace_id });
+  const loop = await made('/api/loops', { workspace_id, prompt: 'list', until: NEVER, interval_seconds: 86_400 });
+  await made(`/api/loops/${loop.id}/stop`, {});
   await ada.client.events(`/api/operations/${published.operation_id}/events`);
   const ids: Json = {
     template: published.template_id,
+    loop: loop.id,
     form: shownForm.id,
     ...automated,
     form_id: shownForm.id,

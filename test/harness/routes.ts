@@ -126,6 +126,11 @@ export async function makeThings(service: TestService, owner: Person, other: Per
      select template_id as id, id as version from version`,
     [organization_id, workspace, owner.id],
   );
+  const { body: loop } = await owner.client.post('/api/loops', {
+    ...{ workspace_id: workspace, prompt: 'list', interval_seconds: 86_400 },
+    until: { check: { run: 'bash', code: 'false' } },
+  });
+  await owner.client.post(`/api/loops/${loop.id}/stop`, {});
   const automation = {
     file_path: 'automations/things.md',
     ...(await automationOf(service, owner, workspace, 'automations/things.md')),
@@ -137,6 +142,7 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     template_id: template?.id ?? '',
     number: '1',
     ...automation,
+    loop_id: loop.id,
     workspace_id: workspace,
     server_id: server.id,
     form_id: sharedForm.id,

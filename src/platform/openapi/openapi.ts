@@ -231,6 +231,7 @@ const API_TAGS: readonly (readonly [name: string, description: string])[] = [
   ['site-access', 'Who may open a site, and the tokens with which programs do'],
   ['tunnels', 'Servers: programs that run for long and answer on a host of their own'],
   ['tunnel-access', 'Who may open a server, and the tokens with which programs do'],
+  ['loops', 'Loops: a task that an agent repeats until what was pinned holds'],
   ['automation', 'Automations: what runs by itself, what came in for it, and how that went'],
   ['notifications', 'What you are told: the inbox, and what reaches you where and when'],
   ['models', 'The language models that can be used'],
