@@ -395,7 +395,12 @@ it('a rehearsal of any action about something sees it or not as the action would
     ...{ workspace_id, name: 'App', slug: 'rehearsed', command: 'true', start: false },
   });
   const published = await made('/api/templates', { workspace_id });
-  const loop = await made('/api/loops', { workspace_id, prompt: 'list', until: NEVER, interval_seconds: 86_400 });
+  const loop = await made('/api/loops', {
+    workspace_id,
+    prompt: 'list',
+    until: NEVER,
+    interval_seconds: 86_400,
+  });
   await made(`/api/loops/${loop.id}/stop`, {});
   await ada.client.events(`/api/operations/${published.operation_id}/events`);
   const ids: Json = {

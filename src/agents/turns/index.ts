@@ -1,2 +1,2 @@
-export { type ModelAnswer, StepCaller } from './model-calls.js';
+export { StepCaller } from './model-calls.js';
 export { TurnsModule } from './turns.module.js';

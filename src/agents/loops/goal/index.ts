@@ -1,3 +1,2 @@
-export { GoalReader, type PinnedGoal } from './goal-reader.js';
+export { GoalReader } from './goal-reader.js';
 export { fenced, goalWords, unmetWords } from './goal-words.js';
-export { CheckInput, UntilInput } from './until.dto.js';
