@@ -32,6 +32,7 @@ export class LoopsSource implements OnModuleInit {
       const { organization_id, workspace_id, chat_id, outcome, iteration, actor } = loop;
       return {
         audience: { people: [actor.id] },
+        chain: actor.chain,
         ...{ organization_id, workspace_id, about: `${loop_id}/${iteration}` },
         data: { loop_id, chat_id, outcome },
         title: `The loop “${shortName(loop.title ?? 'without a chat')}” ${TITLES[outcome]}`,
