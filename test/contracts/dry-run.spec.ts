@@ -93,6 +93,7 @@ beforeAll(async () => {
     form_share: { path: await otherForm() },
     form_update: { path: 'forms/feedback.form' },
     invited_file_list: { id: invited.id },
+    loop_create: { model: 'atelier/demo', until: { check: { run: 'bash', code: 'true' } } },
     model_settings_update: { enabled: ['atelier/demo', 'local/fake'] },
     notification_archive: notification,
     notification_read: notification,

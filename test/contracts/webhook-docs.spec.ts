@@ -75,6 +75,7 @@ async function everything(): Promise<void> {
   await publish(approvalExpired, { approval_id });
   await publish(runFailed, { run_id });
   await publish(runFinished, { run_id });
+  await loop(workspace_id);
   const budget = { organization_id, workspace_id, period: '2026-11', monthly_usd: '10' };
   const alert = { organization: 'Ada', workspace: 'Research', percent: 80, spent_usd: '8' };
   await publish(budgetAlerted, { ...budget, ...alert, created_at: new Date().toISOString() });
@@ -100,6 +101,15 @@ async function everything(): Promise<void> {
   const entry = { actor_id: id, target_type: 'user', target_id: id, organization_id: null };
   for (const action of ['grant_create', 'account_change_password', 'account_change_email'])
     await publish(audited, { id: newId(), action, ...entry });
+}
+
+/** One that is satisfied. */
+async function loop(workspace_id: string): Promise<void> {
+  const { body } = await ada.client.post('/api/loops', {
+    ...{ workspace_id, prompt: 'list', model: 'atelier/demo' },
+    until: { check: { run: 'bash', code: 'true' } },
+  });
+  await ada.client.events(`/api/loops/${body.id}/events`);
 }
 
 /** A version that is published, one that is blocked, and one that fails. */

@@ -127,7 +127,7 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     [organization_id, workspace, owner.id],
   );
   const { body: loop } = await owner.client.post('/api/loops', {
-    ...{ workspace_id: workspace, prompt: 'list', interval_seconds: 86_400 },
+    ...{ workspace_id: workspace, prompt: 'list', model: 'atelier/demo', interval_seconds: 86_400 },
     until: { check: { run: 'bash', code: 'false' } },
   });
   await owner.client.post(`/api/loops/${loop.id}/stop`, {});
