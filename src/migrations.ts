@@ -27,6 +27,7 @@ import { Push } from './automation/notifications/push/migrations/20261123-push.j
 import { Webhooks } from './automation/notifications/webhooks/migrations/20261123-webhooks.js';
 import { Triggers } from './automation/triggers/migrations/20261128-triggers.js';
 import { FileTriggers } from './automation/triggers/migrations/20261129-file-triggers.js';
+import { Connectors } from './connections/connectors/migrations/20261130-connectors.js';
 import { OAuthFlows } from './connections/flows/migrations/20261129-oauth-flows.js';
 import { TokenSets } from './connections/tokens/migrations/20261129-token-sets.js';
 import { HostedAccess } from './hosting/access/migrations/20261124-hosted-access.js';
@@ -171,4 +172,5 @@ export const migrations = [
   { name: '20261129-notification-chains', class: NotificationChains },
   { name: '20261129-unattended-runs', class: UnattendedRunEnds },
   { name: '20261129-loops', class: Loops },
+  { name: '20261130-connectors', class: Connectors },
 ];

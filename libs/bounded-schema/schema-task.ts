@@ -24,3 +24,26 @@ export function readBySchema({ schema, text }: { schema: unknown; text: string }
   const faults = BoundedSchema.compile(schema).faultsOf(found.value);
   return faults.length > 0 ? { faults } : { json: found };
 }
+
+/** Schemas that this thread understood lately, by their text; the oldest is forgotten. */
+const understood = new Map<string, BoundedSchema>();
+const MAX_UNDERSTOOD = 200;
+
+/** Runs in a worker thread: what is wrong with a value, as sentences; empty where it fits. The schema is JSON. */
+export function faultsOfValue({ schema, value }: { schema: string; value: unknown }): string[] {
+  try {
+    return understand(schema).faultsOf(value);
+  } catch (error) {
+    if (error instanceof SchemaFault) return [`its schema ${error.message}`];
+    throw error;
+  }
+}
+
+function understand(text: string): BoundedSchema {
+  const schema = understood.get(text) ?? BoundedSchema.compile(JSON.parse(text));
+  understood.delete(text);
+  understood.set(text, schema);
+  const [oldest] = understood.keys();
+  if (understood.size > MAX_UNDERSTOOD && oldest !== undefined) understood.delete(oldest);
+  return schema;
+}

@@ -25,10 +25,14 @@ function guardedLookup(allows: (address: string) => boolean) {
   };
 }
 
-/** Connections that are checked as they are made; literal addresses need no look-up, so they are checked by themselves. */
+/**
+ * Connections that are checked as they are made; literal addresses need no look-up, so they are checked by themselves. Those
+ * that are kept are for more requests to the same host and port, and lead where they led when they were checked.
+ */
 export async function guardedAgent(
   allows: AddressPolicy,
   tls: Pick<ConnectionOptions, 'ca'>,
+  isKept: boolean,
 ): Promise<Agent> {
   const { Agent, buildConnector } = await import('undici');
   return new Agent({
@@ -41,7 +45,7 @@ export async function guardedAgent(
         buildConnector({ ...tls, timeout: CONNECT_TIMEOUT_MS, lookup })(options, callback);
       }
     },
-    // One request a connection: each is checked anew.
-    pipelining: 0,
+    // 0: one request a connection, so that each is checked anew.
+    pipelining: isKept ? 1 : 0,
   });
 }

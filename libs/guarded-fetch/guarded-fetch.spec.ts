@@ -131,6 +131,22 @@ describe('GuardedFetch', () => {
     expect(PrivateHosts.none.lists(new URL('http://10.0.0.1/'))).toBe(false);
   });
 
+  it('keeps connections where it is asked to, and only to what it may connect to', async () => {
+    const kept = guard();
+    let connections = 0;
+    server.on('connection', () => connections++);
+    const made = async (keepAlive: boolean) => {
+      connections = 0;
+      for (let count = 0; count < 6; count++)
+        await (await kept.fetch(`${origin}/text`, { keepAlive })).text();
+      return connections;
+    };
+    expect(await made(false)).toBe(6);
+    expect(await made(true)).toBeLessThan(6);
+    const fetched = kept.fetch(`${origin.replace('127.0.0.1', '127.0.0.2')}/text`, { keepAlive: true });
+    await expect(fetched).rejects.toMatchObject({ refusal: 'address' });
+  });
+
   it('refuses other schemes, and credentials in the address', async () => {
     await expect(guard({ httpsOnly: true }).fetch(origin)).rejects.toMatchObject({ refusal: 'scheme' });
     await expect(guard().fetch('ftp://127.0.0.1/')).rejects.toMatchObject({ refusal: 'scheme' });

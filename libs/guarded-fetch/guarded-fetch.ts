@@ -25,8 +25,11 @@ export interface GuardedFetchOptions {
   tls?: Pick<ConnectionOptions, 'ca'>;
 }
 
-/** A request; `timeoutMs` instead of that of all. */
-export type GuardedInit = RequestInit & { timeoutMs?: number };
+/**
+ * A request; `timeoutMs` and `maxBytes` instead of those of all. `keepAlive`: its connection may have served others of these,
+ * and is kept for more; its address was checked when it was made.
+ */
+export type GuardedInit = RequestInit & { timeoutMs?: number; maxBytes?: number; keepAlive?: boolean };
 
 const DEFAULTS = { httpsOnly: false, maxBytes: 1024 * 1024, timeoutMs: 10_000, maxRedirects: 5 };
 const REDIRECTS = [301, 302, 303, 307, 308];
@@ -36,7 +39,7 @@ const BOUND_TO_ORIGIN = ['authorization', 'cookie', 'proxy-authorization', 'x-ap
 /** `fetch` for addresses that strangers name: reaches nothing inside, follows nothing inside, takes only so much. */
 export class GuardedFetch {
   /** Made at the first use: few installations fetch what strangers name. */
-  private agent: Promise<Agent> | undefined;
+  private readonly agents = new Map<boolean, Promise<Agent>>();
   private isClosed = false;
   private readonly tls: NonNullable<GuardedFetchOptions['tls']>;
   private readonly options: typeof DEFAULTS;
@@ -67,12 +70,12 @@ export class GuardedFetch {
   /** As the standard's, but for `dispatcher`; a bound method. Throws {@link GuardedFetchError} for what it refuses. */
   readonly fetch = async (
     input: string | URL,
-    { timeoutMs = this.options.timeoutMs, ...init }: GuardedInit = {},
+    { timeoutMs = this.options.timeoutMs, maxBytes = this.options.maxBytes, ...init }: GuardedInit = {},
   ): Promise<Response> => {
     const deadline = AbortSignal.timeout(timeoutMs);
     const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
     try {
-      return capBody(await this.follow(new URL(input), { ...init, signal }), this.options.maxBytes);
+      return capBody(await this.follow(new URL(input), { ...init, signal }), maxBytes);
     } catch (error) {
       if (deadline.aborted) throw new GuardedFetchError('time', 'The answer took too long');
       throw refusalIn(error) ?? error;
@@ -82,12 +85,12 @@ export class GuardedFetch {
   /** Ends its connections; it can be used no more. */
   async close(): Promise<void> {
     this.isClosed = true;
-    await (await this.agent)?.destroy();
+    for (const agent of this.agents.values()) await (await agent).destroy();
   }
 
   private async follow(start: URL, init: RequestInit): Promise<Response> {
     let url = start;
-    let request: RequestInit = { ...init, redirect: 'manual' };
+    let request: GuardedInit = { ...init, redirect: 'manual' };
     for (let hops = 0; ; hops++) {
       this.refuseScheme(url, hops > 0 ? start : url);
       const response = await this.send(url, request);
@@ -102,16 +105,18 @@ export class GuardedFetch {
     }
   }
 
-  private async send(url: URL, init: RequestInit): Promise<Response> {
+  private async send(url: URL, init: GuardedInit): Promise<Response> {
     const { fetch } = await import('undici');
-    const request = { ...init, dispatcher: await this.connections() };
+    const { keepAlive = false, ...rest } = init;
+    const request = { ...rest, dispatcher: await this.connections(keepAlive) };
     return fetch(url, request as never) as unknown as Promise<Response>;
   }
 
-  private connections(): Promise<Agent> {
+  private connections(isKept: boolean): Promise<Agent> {
     if (this.isClosed) throw new Error('This fetch is closed');
-    this.agent ??= guardedAgent(this.allows, this.tls);
-    return this.agent;
+    const agent = this.agents.get(isKept) ?? guardedAgent(this.allows, this.tls, isKept);
+    this.agents.set(isKept, agent);
+    return agent;
   }
 
   private refuseScheme(url: URL, start: URL): void {
@@ -125,7 +130,7 @@ export class GuardedFetch {
 }
 
 /** The request after a redirect, as the Fetch standard says: what was a POST becomes a GET, secrets stay behind. */
-function redirected(request: RequestInit, status: number, elsewhere: boolean): RequestInit {
+function redirected(request: GuardedInit, status: number, elsewhere: boolean): GuardedInit {
   const headers = new Headers(request.headers);
   if (elsewhere) for (const name of BOUND_TO_ORIGIN) headers.delete(name);
   const method = request.method?.toUpperCase() ?? 'GET';

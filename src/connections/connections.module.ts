@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
+import { ConnectorsModule } from './connectors/index.js';
 import { FlowsModule } from './flows/index.js';
 import { TokensModule } from './tokens/index.js';
 
 /** With whom: services of others, and the credentials for them. */
-@Module({ imports: [TokensModule, FlowsModule] })
+@Module({ imports: [TokensModule, FlowsModule, ConnectorsModule] })
 export class ConnectionsModule {}

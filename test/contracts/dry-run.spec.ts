@@ -84,6 +84,8 @@ beforeAll(async () => {
   const notification = { id: told?.id };
   ownInputs = {
     agent_send: { model: 'local/fake' },
+    connector_authorize: { token: 'another' },
+    connector_create: { url: 'https://localhost:8443/', auth: 'none' },
     file_extract: { path: await archive(), to: 'unpacked' },
     file_invitation_accept: { token: (await invitationToFile()).token },
     file_write: { path: 'new/folder/file.md' },

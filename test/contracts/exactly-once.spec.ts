@@ -212,6 +212,12 @@ const CALLS: Record<string, () => Promise<Call>> = {
       keys: { p256dh: createECDH('prime256v1').generateKeys('base64url'), auth: 'BTBZMqHH6r4Tts7J_aSIgg' },
     },
   }),
+  '/api/connectors': async () => ({ path: '/api/connectors', body: remote() }),
+  '/api/connectors/{id}/authorize': async () => ({
+    path: `${await connector()}/authorize`,
+    body: { token: 'another' },
+  }),
+  '/api/connectors/{id}/test': async () => ({ path: `${await connector()}/test` }),
   '/api/notifications/read-all': async () => ({ path: '/api/notifications/read-all', body: {} }),
   '/api/notifications/webhooks': async () => ({
     path: '/api/notifications/webhooks',
@@ -429,6 +435,8 @@ const ALL = Object.entries({ ...CALLS, ...MORE });
 const OUTSIDE = [
   '/api/actions-exec/{name}',
   '/api/agent/runs/{callId}/rollback',
+  // It asks a server of others.
+  '/api/connectors/{id}/test',
   ...['copy', 'edit', 'extract', 'mkdir', 'move', 'restore'].map(
     name => `/api/workspaces/{workspaceId}/files/${name}`,
   ),
@@ -645,6 +653,17 @@ async function notification(): Promise<string> {
     const [newest] = (await ada.client.get('/api/notifications')).body.items;
     if (newest) return `/api/notifications/${newest.id}`;
   }
+}
+
+/** A connector whose server nothing is sent to. */
+const remote = () => ({
+  ...{ organization_id: ada.organizationId, owner: 'organization', name: 'Remote' },
+  ...{ url: 'https://localhost:8443/', auth: 'bearer', token: 'sample' },
+});
+
+async function connector(): Promise<string> {
+  const { id } = await made('/api/connectors', remote());
+  return `/api/connectors/${id}`;
 }
 
 /** Where the one webhook is that is sent nothing. */

@@ -96,6 +96,7 @@ const OTHERWISE: Record<string, number> = {
   form_preview: 422,
   form_share: 422,
   sandbox_stop: 404,
+  connector_create: 422,
   automation_deploy: 422,
   automation_stop: 422,
   automation_trigger: 422,
@@ -147,7 +148,9 @@ describe('what the table says of an organization', () => {
   it.each(ORGANIZATION_ROLES)('holds for a service account that is %s', async role => {
     for (const action of actionsOn('organization')) {
       // A service account leaves nothing behind and owns nothing: it is deleted, by a person.
-      const isForPeople = ['organization_leave', 'organization_transfer'].includes(action.name);
+      const isForPeople = ['connector_create', 'organization_leave', 'organization_transfer'].includes(
+        action.name,
+      );
       const status = isForPeople ? 403 : expected(ORGANIZATION_ROLES, action, role);
       expect([action.name, await rehearse(accounts.get(role) as Client, action)]).toEqual([
         action.name,

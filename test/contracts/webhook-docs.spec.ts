@@ -9,6 +9,8 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { approvalExpired, approvalOpened } from '../../src/agents/approvals/index.js';
 import { runFailed, runFinished } from '../../src/agents/runs/index.js';
+import { connectorToolsChanged } from '../../src/connections/connectors/index.js';
+import { tokensChanged } from '../../src/connections/tokens/index.js';
 import { domainFailed, domainFailing } from '../../src/hosting/domains/index.js';
 import { serverCrashed, serverFailed } from '../../src/hosting/tunnels/index.js';
 import { budgetAlerted, budgetStopped } from '../../src/identity/billing/index.js';
@@ -87,6 +89,7 @@ async function everything(): Promise<void> {
   await publish(formSubmitted, { ...ofForm, count: 1, output: 'a.csv' });
   await publish(formTroubled, { ...ofForm, id: newId(), problem: 'a' });
   await templates(workspace_id);
+  await connector();
   await sites(workspace_id);
   await server(workspace_id);
   const bob = await service.person('Bob');
@@ -125,6 +128,23 @@ async function templates(workspace_id: string): Promise<void> {
   await publishing();
   await write('template.yaml', 'render: 3');
   await publishing();
+}
+
+/** One whose tools change, and whose credential is not taken any more. */
+async function connector(): Promise<void> {
+  const { organizationId: organization_id } = ada;
+  const { body } = await ada.client.post('/api/connectors', {
+    ...{ organization_id, owner: 'organization', name: 'Remote', url: 'https://localhost:8443/' },
+    ...{ auth: 'bearer', token: 'sample' },
+  });
+  const changes = { added: [], changed: ['a'], removed: [], instructions_changed: false };
+  const facts = { connector_id: body.id, organization_id, check_id: newId() };
+  await publish(connectorToolsChanged, { ...facts, ...changes });
+  const [lost] = await service.database.query<{ id: string }>(
+    "update token_set set state = 'needs_reauth' where kind = 'connector' returning id",
+  );
+  const state = { state: 'needs_reauth', reason: 'a' } as const;
+  await publish(tokensChanged, { kind: 'connector', id: lost?.id ?? '', organization_id, ...state });
 }
 
 /** A version that fails, one that is built, and one that goes live. */

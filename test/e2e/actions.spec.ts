@@ -403,7 +403,12 @@ it('a rehearsal of any action about something sees it or not as the action would
   });
   await made(`/api/loops/${loop.id}/stop`, {});
   await ada.client.events(`/api/operations/${published.operation_id}/events`);
+  const connector = await made('/api/connectors', {
+    ...{ organization_id: ada.organizationId, owner: 'organization', name: 'Rehearsed' },
+    ...{ url: 'https://localhost:8443/', auth: 'bearer', token: 'sample' },
+  });
   const ids: Json = {
+    connector: connector.id,
     template: published.template_id,
     loop: loop.id,
     form: shownForm.id,
@@ -434,6 +439,8 @@ it('a rehearsal of any action about something sees it or not as the action would
   );
   // The sample names no person and no key, the message has gone on its way, and Ada is the only owner.
   const refused: Record<string, number> = {
+    connector_authorize: 422,
+    connector_create: 422,
     form_submission_accept: 404,
     form_submission_delete: 404,
     member_remove: 404,

@@ -421,6 +421,8 @@ it('a person and their own key are not asked, and the audit log tells of every a
     organization_id,
     url: 'https://localhost:8443/',
   });
+  const remote = { organization_id, owner: 'organization', name: 'Remote', url: 'https://localhost:8443/' };
+  const connector = await made('/api/connectors', { ...remote, auth: 'bearer', token: 'sample' });
   const questions = 'title: T\nfields:\n  - { id: a, label: A, type: text }\n';
   for (const path of ['one.form', 'two.form'])
     await ada.client.put(`/api/workspaces/${workspace_id}/files/content`, { path, content: questions });
@@ -472,6 +474,11 @@ it('a person and their own key are not asked, and the audit log tells of every a
     egress_update: { workspace_id, mode: 'none' },
     exposure_limit_set: { organization_id, max_exposure: 'public' },
     model_settings_update: { organization_id, enabled: ['local/fake'] },
+    connector_authorize: { id: connector.id, token: 'another' },
+    connector_create: { ...remote, auth: 'none' },
+    connector_tool_update: { id: connector.id },
+    connector_update: { id: connector.id, name: 'Renamed' },
+    connector_workspace_set: { id: connector.id, grants: [{ workspace_id }] },
     webhook_create: { organization_id, url: 'https://localhost:8443/' },
     webhook_enable: { id: webhook.id },
     webhook_rotate: { id: webhook.id },

@@ -80,6 +80,10 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     // Nothing that tests do: it would be sent again and again.
     types: ['budget.stopped'],
   });
+  const connector = await owner.client.post('/api/connectors', {
+    ...{ organization_id, owner: 'organization', name: 'Things', url: 'https://localhost:8443/' },
+    ...{ auth: 'bearer', token: 'sample' },
+  });
   const [attempt] = await service.database.query<{ id: string }>(
     `with message as (
        insert into webhook_message (id, endpoint_id, event_key, type, body, state, attempts, created_at, settled_at)
@@ -167,6 +171,7 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     message_id: sent.body.message_id,
     approval_id: approval?.id ?? '',
     action_run_id: ran.body.run_id,
+    connector_id: connector.body.id,
     webhook_id: webhook.body.id,
     webhook_attempt_id: attempt?.id ?? '',
     version: versions.body.items[0].id,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { withoutSecrets } from '#libs/fields/index.js';
+import { CONNECTOR_TOOL } from '../../connections/connectors/index.js';
 import { isWorkspacePermission, roleAllows, WORKSPACE_ROLES } from '../../platform/access/index.js';
 import { ActionCatalog } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
@@ -43,6 +44,13 @@ export class ApprovalWording {
       const { summary, consequence = null } = action.declaration;
       return { title: action.title, summary, consequence };
     }
+    const [, slug, ...rest] = tool.startsWith(CONNECTOR_TOOL) ? tool.split('__') : [];
+    if (slug !== undefined)
+      return {
+        title: `${rest.join('__')} (${slug})`,
+        summary: `Call the tool ${rest.join('__')} of the connector ${slug}`,
+        consequence: null,
+      };
     const words = tool.replaceAll('_', ' ');
     const title = words.charAt(0).toUpperCase() + words.slice(1);
     const description = this.toolbox.find(tool)?.description ?? `Call the tool ${tool}`;

@@ -15,13 +15,24 @@ const ACTION = 'action:';
 @Injectable()
 export class ToolNames {
   private readonly sources: (() => readonly string[])[] = [];
+  private readonly families: string[] = [];
 
   add(source: () => readonly string[]): void {
     this.sources.push(source);
   }
 
+  /** Names that begin like this are up to each workspace, and may be of tools that are yet to come. */
+  addFamily(prefix: string): void {
+    this.families.push(prefix);
+  }
+
   all(): string[] {
     return this.sources.flatMap(source => source());
+  }
+
+  /** Whether a name or a pattern can be told to be wrong: it is of no family. */
+  isFixed(pattern: string): boolean {
+    return !this.families.some(prefix => pattern.startsWith(prefix));
   }
 }
 
@@ -51,7 +62,7 @@ export class AgentLint {
       const isAction = pattern.startsWith(ACTION);
       const names = isAction ? actions : known;
       const wanted = isAction ? pattern.slice(ACTION.length) : pattern;
-      if (names.some(name => allows([wanted], name))) continue;
+      if (names.some(name => allows([wanted], name)) || !this.toolNames.isFixed(pattern)) continue;
       const meant = didYouMean(wanted, names);
       const kind = isAction ? 'action' : 'tool';
       findings.warn(

@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { WorkspaceQuota } from '../../workspaces/changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
-import { shorten, type ToolResult } from './tool-provider.js';
+import { type OutputFile, shorten, type ToolResult } from './tool-provider.js';
 
 /** Where outputs are kept; search and git pass it over. */
 const FOLDER = '.atelier';
@@ -47,10 +47,29 @@ export class LongOutputs {
     }
   }
 
-  private async keep({ actor, workspaceId, ...call }: CallPlace, output: string): Promise<string> {
+  /** The result, and where what is no text is: files of the workspace, for its tools to look at. */
+  async withFiles(call: CallPlace, result: ToolResult, files: readonly OutputFile[]): Promise<ToolResult> {
+    const lines: string[] = [];
+    for (const { name, bytes } of files)
+      try {
+        lines.push(`The ${name} is in the file ${await this.keep(call, bytes, `-${name}`)}`);
+      } catch (error) {
+        const problem = problemOf(error);
+        if (!problem) throw error;
+        lines.push(`The ${name} could not be kept: ${problem.detail}`);
+      }
+    return { ...result, output: `${result.output}\n${lines.join('\n')}` };
+  }
+
+  private async keep(
+    { actor, workspaceId, ...call }: CallPlace,
+    output: string | Buffer,
+    ending = '.txt',
+  ): Promise<string> {
     const workspace = await this.workspaces.require(actor, 'workspace.read', workspaceId);
     const files = this.folders.open(workspace);
-    const name = `${call.step}-${call.position + 1}-${call.tool.replaceAll(/[^\w-]/g, '_').slice(0, 64)}.txt`;
+    const tool = call.tool.replaceAll(/[^\w-]/g, '_').slice(0, 64);
+    const name = `${call.step}-${call.position + 1}-${tool}${ending.replaceAll(/[^\w.-]/g, '_')}`;
     const path = `${OUTPUTS}/${call.runId}/${name}`;
     const room = { bytes: Buffer.byteLength(output), files: await files.countMissing(path) };
     return this.quota.during(workspace.id, room, async () => {

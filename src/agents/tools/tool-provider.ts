@@ -40,8 +40,16 @@ export interface ToolResult {
   readonly workingDirectory?: string;
   /** The command that goes on in the background. */
   readonly commandId?: string;
+  /** What is no text; it is kept in files of the workspace. */
+  readonly files?: readonly OutputFile[];
   /** Whether it was the first command in the shell's session. */
   readonly newSession?: boolean;
+}
+
+/** A file that a tool answers with. */
+export interface OutputFile {
+  readonly name: string;
+  readonly bytes: Buffer;
 }
 
 /** A tool as models see it. */
@@ -163,7 +171,7 @@ export interface ListedTool extends ToolOffer {
 }
 
 /** Models see tools in this order, which stays the same as long as the tools do, so that providers can cache it. */
-export const KINDS = ['workspace', 'plan', 'task', 'skill', 'action'] as const;
+export const KINDS = ['workspace', 'plan', 'task', 'skill', 'action', 'connector'] as const;
 
 /** Something that has tools for agents. Each registers itself. */
 export interface ToolProvider {
@@ -176,4 +184,8 @@ export interface ToolProvider {
   readonly offered?: readonly ToolOffer[];
   list(view: ListScope): Promise<readonly ListedTool[]>;
   open(scope: ToolScope): OpenTools;
+  /** The tools of one run, and all names that they answer to, where both are up to what is stored; instead of `open`. */
+  prepare?(
+    scope: ToolScope,
+  ): Promise<{ readonly names: readonly string[]; readonly tools: OpenTools } | undefined>;
 }

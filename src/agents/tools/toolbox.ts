@@ -116,20 +116,33 @@ export class ToolProviders {
   }
 
   /** What each offers to a run, and the names that it answers to; those with nothing to offer are opened when they are called. */
-  open(
-    scope: ToolScope,
-  ): { names: readonly string[]; offered: readonly ToolOffer[]; tools: () => OpenTools }[] {
-    return this.all.map(provider => {
-      const { names, needs, offered: always } = provider;
-      let opened: OpenTools | undefined;
-      const tools = () => {
-        opened ??= provider.open(scope);
-        return opened;
-      };
-      const offered = needs && isNothing(scope.guide[needs]) ? [] : (always ?? tools().offered);
-      return { names, offered, tools };
-    });
+  open(scope: ToolScope): Promise<OpenedProvider[]> {
+    return Promise.all(
+      this.all.map(async provider => (await prepared(provider, scope)) ?? this.opened(provider, scope)),
+    );
   }
+
+  private opened(provider: ToolProvider, scope: ToolScope): OpenedProvider {
+    const { names, needs, offered: always } = provider;
+    let opened: OpenTools | undefined;
+    const tools = () => {
+      opened ??= provider.open(scope);
+      return opened;
+    };
+    const offered = needs && isNothing(scope.guide[needs]) ? [] : (always ?? tools().offered);
+    return { names, offered, tools };
+  }
+}
+
+interface OpenedProvider {
+  readonly names: readonly string[];
+  readonly offered: readonly ToolOffer[];
+  readonly tools: () => OpenTools;
+}
+
+async function prepared(provider: ToolProvider, scope: ToolScope): Promise<OpenedProvider | undefined> {
+  const ready = await provider.prepare?.(scope);
+  return ready && { names: ready.names, offered: ready.tools.offered, tools: () => ready.tools };
 }
 
 const isNothing = (had: readonly unknown[] | ActionAllowlist): boolean =>

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ConnectorsModule } from '../../connections/connectors/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
@@ -8,6 +9,7 @@ import { AgentActions } from './agent-actions.js';
 import { BashKillTool, BashOutputTool } from './background.tools.js';
 import { BackgroundCommands } from './background-commands.js';
 import { BashTool } from './bash.tool.js';
+import { ConnectorTools } from './connector-tools.js';
 import { LongOutputs } from './long-outputs.js';
 import { PlanTool } from './plan.tool.js';
 import { RecordedScripts } from './recorded-scripts.js';
@@ -20,7 +22,7 @@ import { ToolsService } from './tools.service.js';
 
 /** The tools that agents have, and how they are offered and run. */
 @Module({
-  imports: [CoreModule, ChangesModule, SandboxesModule, SubagentsModule],
+  imports: [ConnectorsModule, CoreModule, ChangesModule, SandboxesModule, SubagentsModule],
   controllers: [ToolsController, RoutesOf(ToolsService)],
   providers: [
     ToolProviders,
@@ -31,6 +33,7 @@ import { ToolsService } from './tools.service.js';
     BackgroundCommands,
     BashKillTool,
     BashOutputTool,
+    ConnectorTools,
     BashTool,
     ShellTools,
     LongOutputs,

@@ -1,5 +1,6 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Injectable } from '@nestjs/common';
+import { CONNECTOR_TOOL } from '../../connections/connectors/index.js';
 import { ActionCaller } from '../../platform/actions/index.js';
 import { FileAuthors } from '../../workspaces/changes/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
@@ -117,11 +118,14 @@ export class RunTools {
 
   /** A result as the model gets it: what is too long for it is in a file of the workspace. */
   async fit(call: Pick<PlannedCall, 'step' | 'position' | 'tool'>, result: ToolResult): Promise<ToolResult> {
-    const { whole = result.output, ...fitting } = result;
-    if (whole.length <= MAX_OUTPUT) return fitting;
+    const { whole = result.output, files = [], ...fitting } = result;
+    if (whole.length <= MAX_OUTPUT && files.length === 0) return fitting;
     const { id: runId, actor, workspace_id: workspaceId } = this.run;
     if (workspaceId === null) return { ...fitting, output: shorten(result.output) };
-    return this.means.longOutputs.fit({ actor, workspaceId, runId, ...call }, fitting, whole);
+    const place = { actor, workspaceId, runId, ...call };
+    const { longOutputs } = this.means;
+    const fitted = whole.length <= MAX_OUTPUT ? fitting : await longOutputs.fit(place, fitting, whole);
+    return files.length === 0 ? fitted : longOutputs.withFiles(place, fitted, files);
   }
 
   /** Of a run that is resumed: what the commands among its earlier calls left is gone, and the result of the next one says so. */
@@ -208,7 +212,7 @@ export class ToolGateway {
       actor: acting.actor,
       actions: inSandbox,
     });
-    const opened = this.providers.open({
+    const opened = await this.providers.open({
       ...{ runId, actor, workspaceId, loopId, depth, guide, shell, inSandbox, isFileTheirs },
     });
     const byName = new Map(opened.flatMap(({ names, tools }) => names.map(name => [name, tools] as const)));
@@ -216,14 +220,14 @@ export class ToolGateway {
     return new RunTools(run, guide, { ...means, shell, tools: byName, offered });
   }
 
-  /** Whether a person saved the file that says what the agent may; only of interest where it names an action. */
+  /** Whether a person saved the file that says what the agent may; only of interest where it names an action, or a tool of a connector. */
   private async isFileTheirs(
     { actor, workspace_id, pinned }: ExecutedRun,
     { agent, file }: AgentGuide,
   ): Promise<boolean> {
     // Whoever deployed it was asked about that.
     if (pinned) return true;
-    if (!workspace_id || !file || !agent?.tools.some(tool => tool.startsWith('action:'))) return false;
+    if (!workspace_id || !file || !agent?.tools.some(isNamedInFull)) return false;
     const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
     return this.authors.isSavedByPerson(workspace, file);
   }
@@ -246,6 +250,10 @@ export class ToolGateway {
     return new AgentGuide(agent, contents, tools_above, isTask);
   }
 }
+
+/** What an agent's list names so that nobody is asked about it, where a person wrote the list. */
+const isNamedInFull = (tool: string): boolean =>
+  tool.startsWith('action:') || tool.startsWith(CONNECTOR_TOOL);
 
 /** What is wrong with arguments that are no JSON object; those that are not even JSON come as the text the model wrote. */
 function argumentFault(input: unknown): string | undefined {

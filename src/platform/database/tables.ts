@@ -147,6 +147,29 @@ export interface Schema {
   chore: {
     name: string; due_at: Time; holder: string | null;
   };
+  connector: {
+    id: string; organization_id: string; user_id: string | null; name: string; slug: string; url: string;
+    auth: 'none' | 'bearer' | 'headers' | 'oauth'; per_user: boolean; authorization_server: string | null;
+    client_id: string | null; client_secret_id: string | null; is_disabled: Generated<boolean>;
+    fault: string | null; server: Json<'connector.server'> | null; instructions: string | null;
+    approved_instructions: string | null; revision: Generated<number>; checked_at: Time | null;
+    created_by: string | null; created_at: Time; updated_at: Time;
+  };
+  connector_credential: {
+    id: string; connector_id: string; user_id: string | null; token_set_id: string; issuer: string | null;
+    resource: string | null; client: Json<'connector_credential.client'> | null; review: string | null;
+    created_at: Time; updated_at: Time;
+  };
+  connector_grant: {
+    connector_id: string; workspace_id: string; tools: Told<'connector_grant.tools', string[]> | null;
+    granted_by: string | null; created_at: Time;
+  };
+  connector_tool: {
+    connector_id: string; name: string; definition: Json<'connector_tool.definition'>; hash: string;
+    approved: Json<'connector_tool.approved'> | null; approved_hash: string | null;
+    state: 'new' | 'approved' | 'changed' | 'removed' | 'blocked'; effect: 'read' | 'write' | 'destructive';
+    approved_by: string | null; approved_at: Time | null; seen_at: Time;
+  };
   digest: {
     id: string; user_id: string; channel: string; send_at: Time; state: 'open' | 'queued' | 'done';
   };

@@ -126,7 +126,8 @@ export class Closures {
     { tools, actions, model, expect, input }: AutomationDefinition,
     findings: Findings,
   ): Promise<void> {
-    checkAll('tools', 'tool', tools, this.toolNames.all(), findings);
+    const fixed = tools.filter(tool => this.toolNames.isFixed(tool));
+    checkAll('tools', 'tool', fixed, this.toolNames.all(), findings);
     const names = this.catalog.list().map(({ name }) => name);
     checkAll('actions', 'action', actions, names, findings);
     if (model !== null)

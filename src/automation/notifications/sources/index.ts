@@ -1,6 +1,7 @@
 import { AccountsSource } from './accounts.source.js';
 import { ApprovalsSource } from './approvals.source.js';
 import { BudgetsSource } from './budgets.source.js';
+import { ConnectorsSource } from './connectors.source.js';
 import { DomainsSource } from './domains.source.js';
 import { FormsSource } from './forms.source.js';
 import { InvitationsSource } from './invitations.source.js';
@@ -17,6 +18,7 @@ export const sources = [
   AccountsSource,
   ApprovalsSource,
   BudgetsSource,
+  ConnectorsSource,
   DomainsSource,
   FormsSource,
   InvitationsSource,

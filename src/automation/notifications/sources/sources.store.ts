@@ -3,6 +3,8 @@ import { type NotNull, sql } from 'kysely';
 import type { HostedKind } from '../../../hosting/hosts/index.js';
 import { Database, type Row } from '../../../platform/database/index.js';
 
+export type ConnectorOwner = Pick<Row<'connector'>, 'id' | 'organization_id' | 'user_id' | 'name'>;
+
 /** What sources look up to put things into words. */
 @Injectable()
 export class SourcesStore {
@@ -14,6 +16,23 @@ export class SourcesStore {
 
   async workspaceName(id: string): Promise<string | undefined> {
     return (await this.find('workspace', id))?.name;
+  }
+
+  connector(id: string): Promise<ConnectorOwner | undefined> {
+    const query = this.database
+      .tables()
+      .selectFrom('connector')
+      .select(['id', 'organization_id', 'user_id', 'name']);
+    return query.where('id', '=', id).executeTakeFirst();
+  }
+
+  /** The connector that these tokens are for; of a person's own account, with that person. `lost_at` tells losses apart. */
+  async connectorOfTokens(tokenSetId: string): Promise<(ConnectorOwner & { lost_at: string }) | undefined> {
+    const { rows } = await sql<ConnectorOwner & { lost_at: string }>`
+      select c.id, c.organization_id, coalesce(c.user_id, r.user_id) as user_id, c.name, s.updated_at::text as lost_at
+      from connector_credential r join connector c on c.id = r.connector_id join token_set s on s.id = r.token_set_id
+      where s.id = ${tokenSetId} and s.state = 'needs_reauth'`.execute(this.database.tables());
+    return rows[0];
   }
 
   /** Whose account has the address, if there is one. */

@@ -110,6 +110,18 @@ export const TYPES = {
     summary: 'A workspace was not published as a template',
     needs: 'workspace.read',
   },
+  'connector.tools_changed': {
+    severity: 'warning',
+    summary: 'A connector of yours has other tools than before',
+    needs: 'connection.read',
+    mail: 'on',
+  },
+  'connector.needs_reauth': {
+    severity: 'warning',
+    summary: 'A connector of yours has to be authorized again',
+    needs: 'connection.read',
+    mail: 'on',
+  },
   'site.version_failed': {
     severity: 'warning',
     summary: 'A build of yours of a site failed',

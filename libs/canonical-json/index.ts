@@ -1,0 +1,1 @@
+export { canonicalJson, NestedTooDeeply } from './canonical-json.js';

@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import { GuardedFetch } from '#libs/guarded-fetch/index.js';
+import { type Actor, requireScope } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Invalid } from '../../platform/errors/index.js';
+import { ConnectorRemoval } from './connector-removal.js';
+import { ConnectorViews } from './connector-views.js';
+import {
+  ConnectorId,
+  ConnectorPage,
+  ConnectorView,
+  ListConnectors,
+  UpdateConnector,
+} from './connectors.dto.js';
+import { requireReachable } from './reachable.js';
+import { ConnectorsStore } from './records/index.js';
+import { TypedClients } from './typed-clients.js';
+
+/** Remote MCP servers that people and organizations bring. */
+@Injectable()
+export class ConnectorsService {
+  constructor(
+    private readonly database: Database,
+    private readonly connectors: ConnectorsStore,
+    private readonly views: ConnectorViews,
+    private readonly clients: TypedClients,
+    private readonly removal: ConnectorRemoval,
+    private readonly outgoing: GuardedFetch,
+    private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'connector_list',
+    route: 'GET /api/connectors',
+    on: 'organization_id',
+    summary: "List connectors: the caller's own, and those of their organizations",
+    effect: 'read',
+    permission: 'connection.read',
+    input: ListConnectors,
+    output: ConnectorPage,
+  })
+  async list(actor: Actor, input: ListConnectors): Promise<Page<ConnectorView>> {
+    requireScope(actor, 'connection.read');
+    await this.connectors.requireFilter(actor, input);
+    const { limit = DEFAULT_LIMIT, organization_id: organizationId, workspace_id: workspaceId, q } = input;
+    const [after] = decodeCursor(input.cursor, 'id');
+    const rows = await this.connectors.list(actor, {
+      organizationId,
+      workspaceId,
+      q,
+      after,
+      limit: limit + 1,
+    });
+    const page = pageOf(
+      rows,
+      limit,
+      row => row,
+      row => [row.id],
+    );
+    return { ...page, items: await this.views.of(actor, page.items) };
+  }
+
+  @Action({
+    name: 'connector_get',
+    route: 'GET /api/connectors/:id',
+    on: { id: 'connector' },
+    summary: 'Read a connector, and how it stands for the caller',
+    effect: 'read',
+    permission: 'connection.read',
+    input: ConnectorId,
+    output: ConnectorView,
+  })
+  async read(actor: Actor, { id }: ConnectorId): Promise<ConnectorView> {
+    return this.views.one(actor, await this.connectors.require(actor, 'connection.read', id));
+  }
+
+  @Action({
+    name: 'connector_update',
+    route: 'PATCH /api/connectors/:id',
+    on: { id: 'connector' },
+    summary: 'Rename a connector, turn it on or off, or say how it is authorized',
+    description: 'Its address and its slug stay: another server is another connector.',
+    effect: 'expose',
+    consequence: 'Where it is turned on, agents may use its approved tools again.',
+    permission: 'provider.configure',
+    input: UpdateConnector,
+    output: ConnectorView,
+  })
+  async update(actor: Actor, { id, ...changes }: UpdateConnector): Promise<ConnectorView> {
+    const { name, enabled, client, authorization_server } = changes;
+    if (authorization_server) requireReachable(this.outgoing, authorization_server, 'authorization_server');
+    const changed = await this.database.transaction(async unit => {
+      const connector = await this.connectors.require(actor, 'provider.configure', id, unit);
+      const { organization_id, auth } = connector;
+      if (auth !== 'oauth' && (client || authorization_server))
+        throw new Invalid(`${client ? 'client' : 'authorization_server'} is for connectors with auth oauth`);
+      if (client !== undefined) await this.clients.remove(unit, connector);
+      const row = await this.connectors.change(unit, id, {
+        ...(name !== undefined && { name: name.trim() }),
+        ...(enabled !== undefined && { is_disabled: !enabled }),
+        ...(client !== undefined && (await this.clients.keep(unit, organization_id, client))),
+        ...(authorization_server !== undefined && { authorization_server }),
+      });
+      const details = {
+        name,
+        enabled,
+        authorization_server,
+        ...(client !== undefined && { client: client?.id ?? null }),
+      };
+      await this.audit.record(
+        unit,
+        actor,
+        'connector.update',
+        { type: 'connector', id, organization_id },
+        details,
+      );
+      return row;
+    });
+    return this.views.one(actor, changed);
+  }
+
+  @Action({
+    name: 'connector_delete',
+    route: 'DELETE /api/connectors/:id',
+    on: { id: 'connector' },
+    summary: 'Delete a connector, with its credentials and with what was approved of it',
+    effect: 'destructive',
+    consequence: 'Agents have its tools no more, and its credentials are gone.',
+    permission: 'connection.delete',
+    input: ConnectorId,
+    output: DeletedView,
+  })
+  async delete(actor: Actor, { id }: ConnectorId): Promise<DeletedView> {
+    await this.database.deletion(async unit => {
+      await this.connectors.require(actor, 'connection.delete', id, unit);
+      const { organization_id, name } = await this.connectors.require(actor, 'provider.configure', id, unit);
+      await this.removal.remove(unit, id);
+      await this.audit.record(
+        unit,
+        actor,
+        'connector.delete',
+        { type: 'connector', id, organization_id },
+        { name },
+      );
+    });
+    return DeletedView.of(id);
+  }
+}

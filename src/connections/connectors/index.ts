@@ -1,0 +1,9 @@
+export {
+  ConnectorCalls,
+  type ConnectorTool,
+  objectionTo,
+  UsableTools,
+} from './calls/index.js';
+export { ConnectorsModule } from './connectors.module.js';
+export { connectorToolsChanged } from './records/index.js';
+export { CONNECTOR_TOOL } from './tools/index.js';

@@ -1,0 +1,10 @@
+export {
+  differences,
+  type Pin,
+  pinOf,
+  proposedEffect,
+  TOOL_EFFECTS,
+  type ToolDefinition,
+  type ToolEffect,
+} from './pin.js';
+export { CONNECTOR_TOOL, freeSlug, slugOf, toolNames } from './tool-names.js';
