@@ -5,12 +5,14 @@ import { type Person, TestService } from '../harness/service.js';
 
 /** What the service asks for who calls, and for where they stand in a workspace. */
 const OF_ACCESS = /api_key k|session s join|m\.role as organization_role/;
+const OF_EVENTS = /from run_event\b/;
 
 let service: TestService;
 let ada: Person;
 let byKey: Client;
 let root: string;
 let asked: string[] = [];
+let pages = 0;
 
 beforeAll(async () => {
   const { query } = pg.Client.prototype;
@@ -21,6 +23,7 @@ beforeAll(async () => {
     const [statement] = given as [string | { text?: string }];
     const text = typeof statement === 'string' ? statement : (statement.text ?? '');
     if (OF_ACCESS.test(text)) asked.push(text);
+    if (OF_EVENTS.test(text)) pages++;
     return (query as (...all: unknown[]) => void).apply(this, given);
   } as typeof query);
   service = await TestService.start();
@@ -53,4 +56,24 @@ it('one statement finds the caller and the workspace of a file that is uploaded'
     expect((await client.raw('PUT', path, { body: 'Bye' })).status).toBe(200);
     expect(asked).toHaveLength(1);
   }
+});
+
+it('who follows a run in the process that has it reads what is new from memory, the same as the log has', async () => {
+  const { body: chat } = await ada.client.post('/api/agent', { workspace_id: root.split('/').at(-1) });
+  const until = ({ event }: { event: string }) => event === 'run.completed';
+  const live = ada.client.events(`/api/chats/${chat.id}/events`, {
+    until: event => {
+      // What was written before it was followed is read from the log.
+      if (event.event === 'tool.finished' && event.data.output === '0') pages = 0;
+      return until(event);
+    },
+  });
+  const message = Array.from({ length: 6 }, (_, n) => `run sleep 0.1; echo ${n}`).join('\n');
+  await ada.client.post('/api/agent/message', { chat_id: chat.id, message });
+  const seen = await live;
+  // At the end it looks for the next run.
+  expect(pages).toBeLessThanOrEqual(1);
+  const stored = await ada.client.events(`/api/chats/${chat.id}/events`, { until });
+  expect(seen).toEqual(stored);
+  expect(seen.filter(({ event }) => event === 'tool.finished')).toHaveLength(6);
 });

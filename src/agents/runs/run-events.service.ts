@@ -6,6 +6,7 @@ import type { EventLog, LogPage, Watched } from '../../platform/streams/index.js
 import type { Topic } from '../../platform/topics/index.js';
 import { ChatsStore, ChatView, chatTopic } from '../chats/index.js';
 import { ChatEventsStore, type NextPart, type StreamedRun } from './chat-events.store.js';
+import { RunEventTail } from './run-event-tail.js';
 import { RunEventPages } from './run-events.store.js';
 import { LAST_EVENTS, runTopic } from './run-state.js';
 import { ChatEventsInput } from './runs.dto.js';
@@ -25,6 +26,7 @@ export class RunEvents {
   constructor(
     private readonly runs: RunsStore,
     private readonly pages: RunEventPages,
+    private readonly tail: RunEventTail,
   ) {}
 
   /** The log of a run, for one reader. It ends with the run. */
@@ -36,6 +38,9 @@ export class RunEvents {
       return events;
     };
     const read = async (after: number, signal: AbortSignal): Promise<LogPage> => {
+      // Looked at before anything is waited for: what is added later is also published later.
+      const newest = this.tail.after(runId, after);
+      if (newest.length > 0) return { events: newest, isLast: newest.some(isLastEvent), isCaughtUp: true };
       const events = await page(after, signal);
       if (events.length > 0) return { events, isLast: events.some(isLastEvent) };
       if (await this.runs.isPending(runId)) return { events };
@@ -98,9 +103,9 @@ class ChatEvents implements EventLog {
     const { run } = this;
     if (!run) return this.open(after);
     if (!this.events) return this.nextRuns(run, signal);
-    const { events, isLast } = await this.events.read(Math.max(0, after - run.base), signal);
+    const { events, isLast, isCaughtUp } = await this.events.read(Math.max(0, after - run.base), signal);
     if (isLast) this.events = undefined;
-    return { events: numbered(run, events), isAgain: isLast };
+    return { events: numbered(run, events), isAgain: isLast, isCaughtUp };
   }
 
   private async open(after: number): Promise<LogPage> {

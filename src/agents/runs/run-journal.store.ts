@@ -16,6 +16,7 @@ import {
 } from '../chats/index.js';
 import { planRow } from '../plans/index.js';
 import type { ToolResult } from '../tools/index.js';
+import { RunEventTail } from './run-event-tail.js';
 import { type NewTask, taskRows } from './run-intake.store.js';
 import { Steering } from './run-limits.js';
 import type { ClaimedRun } from './run-queue.store.js';
@@ -55,6 +56,7 @@ export class RunJournals {
     private readonly database: Database,
     private readonly topics: Topics,
     private readonly messages: MessagesStore,
+    private readonly tail: RunEventTail,
   ) {}
 
   /** Of a run that was just claimed; `above` is the steering of the run above it. */
@@ -67,7 +69,7 @@ export class RunJournals {
 
   of(run: JournalRun, steering?: Steering, said?: MessagePart[], sums?: RunSums): RunJournal {
     const conversation = new Conversation(this.messages, run, said);
-    return new RunJournal(this.database, this.topics, run, conversation, steering, sums);
+    return new RunJournal(this.database, this.topics, this.tail, run, conversation, steering, sums);
   }
 }
 
@@ -76,13 +78,14 @@ export class RunJournal extends FencedWriter {
   constructor(
     database: Database,
     topics: Topics,
+    tail: RunEventTail,
     run: JournalRun,
     /** What was said so far; it learns what is written. */
     readonly conversation: Conversation,
     steering?: Steering,
     private sums: RunSums = { usage: NO_USAGE, costUsd: null, steps: 0 },
   ) {
-    super(database, topics, run, steering);
+    super(database, topics, tail, run, steering);
   }
 
   async append(events: NewEvent[], unit?: UnitOfWork): Promise<void> {

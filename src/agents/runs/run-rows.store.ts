@@ -5,6 +5,7 @@ import { enterModelCall, hardStopOver } from '../../identity/billing/index.js';
 import { type Database, storable, type UnitOfWork } from '../../platform/database/index.js';
 import { notifyTopic, type Topics } from '../../platform/topics/index.js';
 import { chatTopic, type MessagePart } from '../chats/index.js';
+import type { RunEventTail } from './run-event-tail.js';
 import { Steering } from './run-limits.js';
 import {
   bounded,
@@ -157,6 +158,8 @@ export function ending(id: string, end: RunEnd): { event: NewEvent; change: Sql;
 }
 
 interface Written {
+  /** The number of the run's last event. */
+  last_event: number;
   steers: number;
   /** Undefined where it was not looked at: a model call follows only after another write. */
   hard_stop?: boolean;
@@ -198,6 +201,7 @@ export class FencedWriter {
   constructor(
     protected readonly database: Database,
     protected readonly topics: Topics,
+    private readonly tail: RunEventTail,
     readonly run: Pick<RunRow, 'id' | 'chat_id' | 'number' | 'attempt'>,
     readonly steering = new Steering(),
   ) {
@@ -262,7 +266,7 @@ export class FencedWriter {
           ${joined ? sql`and (select count(*) from present) >= 0` : sql``}
         returning id, last_event, organization_id, workspace_id, chat_id, number, created_by, model, steers
       ), ${sql.join([sql`told as (${eventRows(FENCED, events)})`, ...also])}
-      select steers, ${hasNext} as has_next ${precedesModelCall ? sql`, ${hardStopOver(FENCED)} as hard_stop` : sql``}
+      select last_event, steers, ${hasNext} as has_next ${precedesModelCall ? sql`, ${hardStopOver(FENCED)} as hard_stop` : sql``}
         ${joined ? sql`, exists (select from step) as recorded` : sql``}
         ${says ? sql`, said.content from fenced, said` : sql`from fenced`}`.execute(
       (unit ?? this.database).tables(),
@@ -270,7 +274,10 @@ export class FencedWriter {
     const [now] = rows;
     if (!now) return undefined;
     this.note(now);
-    const publish = () => this.topics.publish(runTopic(id));
+    const publish = () => {
+      if (events.length > 0 && this.isWatched()) this.tail.add(id, now.last_event, events);
+      this.topics.publish(runTopic(id));
+    };
     if (unit) unit.afterCommit(publish);
     else publish();
     return now;

@@ -7,6 +7,7 @@ import { ChatsModule } from '../chats/index.js';
 import { ChatEventsStore } from './chat-events.store.js';
 import { RunAuthority } from './run-authority.js';
 import { AgentsOff, RunApprovals, RunStopper } from './run-control.js';
+import { RunEventTail } from './run-event-tail.js';
 import { ChatEventsService, RunEvents } from './run-events.service.js';
 import { RunEventPages } from './run-events.store.js';
 import { RunIntake } from './run-intake.store.js';
@@ -36,6 +37,7 @@ import { TasksStore } from './tasks.store.js';
     RunApprovals,
     RunAuthority,
     RunEventPages,
+    RunEventTail,
     RunEvents,
     RunExecutor,
     RunIntake,

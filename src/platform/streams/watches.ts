@@ -102,6 +102,8 @@ export interface LogPage {
   readonly events: readonly ServerEvent[];
   /** Nothing will follow. */
   readonly isLast?: boolean;
+  /** These are the newest: the topic is published when there is more. */
+  readonly isCaughtUp?: boolean;
   /** There may be more at once, though nothing was found here. */
   readonly isAgain?: boolean;
   /** Milliseconds after which there may be more without a notification. */
@@ -133,11 +135,11 @@ export async function* follow(
         ({ topic } = log);
         subscription = new Subscription(topics, topic);
       }
-      const { events, isLast, isAgain, moreIn } = await log.read(seen, signal);
+      const { events, isLast, isCaughtUp, isAgain, moreIn } = await log.read(seen, signal);
       if (events.length > 0) yield events;
       seen = events.at(-1)?.id ?? seen;
       if (isLast) return;
-      if (events.length > 0 || isAgain) continue;
+      if ((events.length > 0 && !isCaughtUp) || isAgain) continue;
       const timer = moreIn === undefined ? undefined : setTimeout(() => subscription.wake(), moreIn);
       await subscription.wait(signal);
       clearTimeout(timer);
