@@ -19,6 +19,7 @@ import { RunAuthorityAsked } from './agents/runs/migrations/20261123-run-authori
 import { RunRowsWithoutKeys } from './agents/runs/migrations/20261124-run-rows.js';
 import { RunValuesWithoutChecks } from './agents/runs/migrations/20261124-run-values.js';
 import { UnattendedRunEnds } from './agents/runs/migrations/20261129-unattended-runs.js';
+import { RunFilesColumn } from './agents/runs/migrations/20261129-run-files.js';
 import { Automations } from './automation/automation/migrations/20261127-automations.js';
 import { Chains } from './automation/automation/migrations/20261129-chains.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
@@ -173,4 +174,5 @@ export const migrations = [
   { name: '20261129-unattended-runs', class: UnattendedRunEnds },
   { name: '20261129-loops', class: Loops },
   { name: '20261130-connectors', class: Connectors },
+  { name: '20261129-run-files', class: RunFilesColumn },
 ];

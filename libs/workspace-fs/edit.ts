@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
+import { MAX_EDITED_BYTES } from './draft.js';
 import { type Entry } from './entry.js';
 import { WorkspaceFsError } from './errors.js';
 import { nearest, numbered } from './nearest.js';
@@ -9,26 +10,36 @@ import { reading } from './read.js';
 import type { Tree } from './tree.js';
 import { type BeforePlacing, write } from './write.js';
 
-const MAX_EDITED_BYTES = 16 * 1024 * 1024;
-
-export interface EditOptions {
+/** One piece of text that takes the place of another, which occurs once; or of each, with `replace_all`. */
+export interface TextEdit {
   old_text: string;
   new_text: string;
   replace_all?: boolean;
+}
+
+export interface EditOptions extends TextEdit {
   ifMatch?: string;
+  /** Awaited when the edit is known to fit: the entity tag of the file, and the lines around it as they are; may refuse. */
+  check?: (etag: string, shown: () => string) => Promise<void>;
   /** As for a write. */
   beforePlacing?: BeforePlacing;
   /** Runs the write, once it is known by how many bytes the file grows (less than none where it shrinks); may refuse. */
   around?: <T>(growth: number, write: () => Promise<T>) => Promise<T>;
 }
 
-export interface Edited {
-  entry: Entry;
+export interface EditedText {
+  text: string;
+  /** Where the first occurrence was. */
+  at: number;
   replacements: number;
   /** The first line that changed, from 1. */
   line: number;
   /** The first change with the lines around it, each after its number; long ones are cut. */
   excerpt: string;
+}
+
+export interface Edited extends Omit<EditedText, 'text' | 'at'> {
+  entry: Entry;
 }
 
 /** Replaces text in a file. Edits of this process take turns; one that anyone else's write crosses fails. */
@@ -38,25 +49,38 @@ export function edit(tree: Tree, path: string, options: EditOptions): Promise<Ed
     if (options.ifMatch !== undefined && options.ifMatch !== '*' && options.ifMatch !== etag) {
       throw new WorkspaceFsError('precondition_failed', path);
     }
-    const { old_text, new_text, beforePlacing, around = (_growth, work) => work() } = options;
-    const replacements = await countReplacements(text, path, options);
-    const growth = replacements * (Buffer.byteLength(new_text) - Buffer.byteLength(old_text));
-    refuseIfTooLarge(tree, path, size + growth);
-    return around(growth, async () => {
-      const edited = await replaced(text, old_text, new_text);
+    const { beforePlacing, around = (_growth, work) => work() } = options;
+    const { text: edited, at, ...change } = await editText(path, text, options, limitOf(tree));
+    await options.check?.(etag, () => excerptOf(text, at, at + options.old_text.length, change.line));
+    return around(Buffer.byteLength(edited) - size, async () => {
       const { entry } = await write(tree, path, edited, { ifMatch: etag, beforePlacing }, (_path, work) =>
         work(),
       );
-      const at = text.indexOf(old_text);
-      const line = 1 + (await countIn(text.slice(0, at), '\n', 1));
-      return { entry, replacements, line, excerpt: excerptOf(edited, at, at + new_text.length, line) };
+      return { entry, ...change };
     });
   });
 }
 
+/** A text in which something is replaced: what becomes of it, which may have `limit` bytes; `path` is what errors name. */
+export async function editText(
+  path: string,
+  text: string,
+  options: TextEdit,
+  limit = MAX_EDITED_BYTES,
+): Promise<EditedText> {
+  const { old_text, new_text } = options;
+  const replacements = await countReplacements(text, path, options);
+  const growth = replacements * (Buffer.byteLength(new_text) - Buffer.byteLength(old_text));
+  refuseIfTooLarge(limit, path, Buffer.byteLength(text) + growth);
+  const edited = await replaced(text, old_text, new_text);
+  if (text.length > LONG_TEXT) await setImmediate();
+  const at = text.indexOf(old_text);
+  const line = 1 + (await countIn(text.slice(0, at), '\n', 1));
+  return { text: edited, at, replacements, line, excerpt: excerptOf(edited, at, at + new_text.length, line) };
+}
+
 /** Before anything of that size is made. */
-function refuseIfTooLarge(tree: Tree, path: string, size: number): void {
-  const limit = limitOf(tree);
+function refuseIfTooLarge(limit: number, path: string, size: number): void {
   if (size <= limit) return;
   const message = `${quotePath(path)} would have ${size} bytes; a file that is edited may have ${limit}`;
   throw new WorkspaceFsError('too_large', path, message);
@@ -77,7 +101,7 @@ function readForEdit(tree: Tree, path: string): Promise<{ text: string; etag: st
 async function countReplacements(
   text: string,
   path: string,
-  { old_text, replace_all }: EditOptions,
+  { old_text, replace_all }: TextEdit,
 ): Promise<number> {
   if (old_text === '') throw new WorkspaceFsError('no_match', path, 'The text to replace is empty');
   const where = quotePath(path);
@@ -101,8 +125,8 @@ const MAX_EXCERPT_LINES = 30;
 /** Enough for that many lines of usual length. */
 const MAX_EXCERPT = 8_000;
 
-/** What stands around the change from `from` to `to` in `text`, which begins in the line `line`. */
-function excerptOf(text: string, from: number, to: number, line: number): string {
+/** What stands around the part from `from` to `to` in `text`, which begins in the line `line`. */
+export function excerptOf(text: string, from: number, to: number, line: number): string {
   const head = text.slice(Math.max(0, from - MAX_EXCERPT / 4), from).split('\n');
   const before = head.slice(-1 - CONTEXT_LINES);
   const change = text.slice(from, Math.min(to, from + MAX_EXCERPT));
@@ -115,6 +139,8 @@ function excerptOf(text: string, from: number, to: number, line: number): string
   return `${numbered(shown, line - before.length + 1)}${isCut ? '\n…' : ''}`;
 }
 
+/** To look through one takes its time, and several edits may follow each other. */
+const LONG_TEXT = 256 * 1024;
 /** Done with before it is the turn of others. */
 const PLACES_IN_A_TURN = 50_000;
 

@@ -14,7 +14,7 @@ export class Glob {
 
   constructor(pattern: string) {
     this.nameOnly = !pattern.includes('/');
-    this.alternatives = expandBraces(belowRoot(pattern)).map(one => one.split('/'));
+    this.alternatives = expandBraces(pattern).map(one => belowRoot(one).split('/'));
   }
 
   matches(path: string): boolean {
@@ -39,11 +39,11 @@ function matchesName(pattern: string, name: string): boolean {
 }
 
 /** Wildcards by going back to the last of them only, which is enough and cannot explode. */
-export function matchesSequence(
-  pattern: string[],
-  subject: string[],
-  isWildcard: (part: string) => boolean,
-  matchesOne: (part: string, item: string) => boolean,
+export function matchesSequence<Part>(
+  pattern: readonly Part[],
+  subject: readonly string[],
+  isWildcard: (part: Part) => boolean,
+  matchesOne: (part: Part, item: string) => boolean,
 ): boolean {
   let at = 0;
   let retryPattern = -1;

@@ -5,13 +5,24 @@ import { parentOf } from './path.js';
 const MAX_LINES = 1000;
 const MAX_LINE_LENGTH = 1000;
 
+/** A part of a pattern between slashes. */
+type Segment = '**' | { readonly literal: string } | { readonly parts: readonly string[] };
+
 interface Rule {
   /** Folder whose .gitignore holds it. */
   base: string;
-  pattern: string[];
+  pattern: Segment[];
+  /** It is about the name alone, wherever that is. */
+  name?: Segment;
   negated: boolean;
   foldersOnly: boolean;
 }
+
+/**
+ * Parts with wildcards that hold for one folder together. Each may be tried at each character of each name, so that many
+ * times the longest name is what one path costs at most.
+ */
+const MAX_PARTS = 3_000;
 
 interface Scope {
   ignored: boolean;
@@ -38,7 +49,9 @@ export class IgnoreRules {
     const isAbove = folder === '' || folder === this.start || this.start.startsWith(`${folder}/`);
     const ignored = !isAbove && this.ignores(folder, true);
     const own = gitignore === null || ignored ? [] : parse(folder, gitignore);
-    this.scopes.set(folder, { ignored, rules: [...(above?.rules ?? []), ...own] });
+    const inherited = above?.rules ?? [];
+    // Most folders have none of their own.
+    this.scopes.set(folder, { ignored, rules: own.length > 0 ? within([...inherited, ...own]) : inherited });
   }
 
   /** Whether something is ignored, whose folder was added. */
@@ -50,14 +63,32 @@ export class IgnoreRules {
   }
 }
 
-function matches({ base, pattern }: Rule, path: string): boolean {
+/** The first of them that do not take too long together. */
+function within(rules: Rule[]): Rule[] {
+  let parts = 0;
+  return rules.filter(({ pattern }) => {
+    for (const segment of pattern)
+      if (segment !== '**') parts += 'parts' in segment ? segment.parts.length : 1;
+    return parts <= MAX_PARTS;
+  });
+}
+
+function matches({ base, pattern, name }: Rule, path: string): boolean {
+  if (name) return matchesName(name, path.slice(path.lastIndexOf('/') + 1));
   const below = base === '' ? path : path.slice(base.length + 1);
   return matchesSequence(pattern, below.split('/'), part => part === '**', matchesName);
 }
 
-function matchesName(pattern: string, name: string): boolean {
-  const parts = pattern.match(/\\.|\[[!^]?\]?[^\]]*\]|./gsu) ?? [];
-  return matchesSequence(parts, [...name], part => part === '*', matchesCharacter);
+function matchesName(segment: Segment, name: string): boolean {
+  if (segment === '**') return true;
+  if ('literal' in segment) return segment.literal === name;
+  return matchesSequence(segment.parts, [...name], part => part === '*', matchesCharacter);
+}
+
+function segmentOf(text: string): Segment {
+  if (text === '**') return text;
+  if (!/[\\[*?]/.test(text)) return { literal: text };
+  return { parts: text.match(/\\.|\[[!^]?\]?[^\]]*\]|./gsu) ?? [] };
 }
 
 function matchesCharacter(part: string, character: string): boolean {
@@ -96,7 +127,10 @@ function parse(base: string, gitignore: string): Rule[] {
         if (!whole.includes('/')) pattern.unshift('**');
         // `a/**` is what lies in a, not a itself.
         if (pattern.at(-1) === '**') pattern.push('*');
-        return [{ base, pattern, negated: not === '!', foldersOnly }];
+        const [first, second = ''] = pattern;
+        const name =
+          pattern.length === 2 && first === '**' && second !== '**' ? segmentOf(second) : undefined;
+        return [{ base, pattern: pattern.map(segmentOf), name, negated: not === '!', foldersOnly }];
       })
   );
 }

@@ -2,10 +2,12 @@ import { throwIfAborted } from './abort.js';
 import type { Directory } from './directory.js';
 import { byteOrderKey } from './directory-name.js';
 import type { Entry, EntryType } from './entry.js';
+import { Foremost } from './foremost.js';
 import { parentOf } from './path.js';
 import { type PatternOptions, patternOf, type SearchPattern, type Span } from './search-pattern.js';
 import { type ScopeOptions, SearchScope } from './search-scope.js';
 import type { Tree } from './tree.js';
+import { Turn } from './turn.js';
 import { walk } from './walk.js';
 
 const DEFAULT_LIMIT = 200;
@@ -61,16 +63,18 @@ class NameSearch {
 
   async among(candidates: Iterable<Named>, scope: SearchScope): Promise<void> {
     const after = this.options.after === undefined ? '' : byteOrderKey(this.options.after);
-    const matches = [...candidates]
-      .flatMap(named => this.matchOf(named))
-      .map(match => ({ match, key: byteOrderKey(match.path) }))
-      .filter(({ key }) => key > after);
-    matches.sort((a, b) => (a.key < b.key ? -1 : 1));
-    for (const { match } of matches) {
-      throwIfAborted(this.options.signal, match.path);
-      if (await scope.holdsPath(match.path, match.type)) this.add(match);
-      if (this.result.more) return;
+    const turn = new Turn(this.options.signal, '');
+    const first = new Foremost<{ match: NameMatch; key: string }>(this.limit + 1, (a, b) =>
+      a.key < b.key ? -1 : 1,
+    );
+    for (const named of candidates) {
+      await turn.pass();
+      for (const match of this.matchOf(named)) {
+        const key = byteOrderKey(match.path);
+        if (key > after && (await scope.holdsPath(match.path, match.type))) first.add({ match, key });
+      }
     }
+    for (const { match } of first.all()) this.add(match);
   }
 
   async below(tree: Tree, start: string, scope: SearchScope): Promise<void> {

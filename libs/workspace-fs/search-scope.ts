@@ -3,13 +3,13 @@ import type { Entry } from './entry.js';
 import { isWorkspaceError } from './errors.js';
 import { Glob } from './glob.js';
 import { OpenFile } from './open-file.js';
-import { componentsOf, isBelow, joinPath, normalizePath, parentOf } from './path.js';
+import { componentsOf, isBelow, isTemporaryName, joinPath, normalizePath, parentOf } from './path.js';
 import { openRead } from './read.js';
 import { IgnoreRules } from './search-ignore.js';
 import type { Tree } from './tree.js';
 
-/** Folders that hold what others wrote, or git. */
-export const SKIPPED_FOLDERS: readonly string[] = ['.git', 'node_modules'];
+/** Folders that hold what others wrote, git, or what the service keeps for runs. */
+export const SKIPPED_FOLDERS: readonly string[] = ['.git', 'node_modules', '.atelier'];
 const IGNORE_FILE = '.gitignore';
 const MAX_IGNORE_BYTES = 256 * 1024;
 const NOT_THERE = [
@@ -25,7 +25,7 @@ const NOT_THERE = [
 export interface ScopeOptions {
   /** Which files, as described at `Glob`: by name, or with a slash by path from the root of the workspace. */
   glob?: string;
-  /** Also what .gitignore leaves out, and .git and node_modules; default false. What is searched in itself always is. */
+  /** Also what .gitignore leaves out, and .git, node_modules and .atelier; default false. What is searched in itself always is. */
   ignored?: boolean;
   /** Every .gitignore below the folder, where something found that out; absent: each folder is looked into for one. */
   ignoreFiles?: Iterable<string>;
@@ -68,6 +68,27 @@ export class SearchScope {
     if (!this.rules) return true;
     if (below.slice(0, -1).some(name => SKIPPED_FOLDERS.includes(name))) return false;
     await this.prepare(parentOf(path));
+    return this.holds({ path, type });
+  }
+
+  /** Whether {@link holdsBelow} can be asked about a path. */
+  isReadyFor(path: string): boolean {
+    return !this.rules || this.rules.knows(parentOf(path));
+  }
+
+  async prepareFor(path: string): Promise<void> {
+    if (isPath(path)) await this.prepare(parentOf(path));
+  }
+
+  /** As {@link holdsPath}, once the rules of its folder are known. */
+  holdsBelow({ path, type }: Pick<Entry, 'path' | 'type'>): boolean {
+    if (!isBelow(path, this.start) || isTemporaryName(path.slice(path.lastIndexOf('/') + 1))) return false;
+    if (!this.isReadyFor(path)) return false;
+    if (this.rules) {
+      const below = this.start === '' ? path : path.slice(this.start.length + 1);
+      const folders = below.split('/').slice(0, -1);
+      if (folders.some(name => SKIPPED_FOLDERS.includes(name))) return false;
+    }
     return this.holds({ path, type });
   }
 

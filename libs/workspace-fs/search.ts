@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { setImmediate } from 'node:timers/promises';
 import { throwIfAborted } from './abort.js';
 import { forEachOf } from './concurrency.js';
 import type { Directory } from './directory.js';
@@ -13,14 +12,13 @@ import { type LineMatch, linesWith } from './search-lines.js';
 import { type PatternOptions, patternOf, type SearchPattern } from './search-pattern.js';
 import { type ScopeOptions, SearchScope } from './search-scope.js';
 import type { Tree } from './tree.js';
+import { Turn } from './turn.js';
 import { walk } from './walk.js';
 
 const DEFAULT_LIMIT = 200;
 const MAX_SEARCHED_BYTES = 8 * 1024 * 1024;
 const BINARY_CHECK_BYTES = 8 * 1024;
 const FILES_AT_ONCE = 64;
-/** Longest time without letting others work. */
-const TURN_MS = 15;
 const OUT_OF_REACH = [
   ...['not_found', 'symlink', 'not_regular', 'is_directory', 'not_directory', 'denied', 'invalid_path'],
 ] as const;
@@ -76,7 +74,7 @@ class SearchRun {
   private readonly pattern: SearchPattern;
   private readonly scope: SearchScope;
   private readonly limit: number;
-  private turnEnds = performance.now() + TURN_MS;
+  private readonly turn: Turn;
 
   constructor(
     private readonly tree: Tree,
@@ -86,6 +84,7 @@ class SearchRun {
     this.pattern = patternOf(options);
     this.scope = new SearchScope(tree, start, options);
     this.limit = Math.max(1, options.limit ?? DEFAULT_LIMIT);
+    this.turn = new Turn(options.signal, start);
   }
 
   async searchAmong(candidates: Iterable<string>): Promise<void> {
@@ -156,21 +155,13 @@ class SearchRun {
     const matches: FileMatch[] = [];
     let count = 0;
     for (const match of linesWith(text, this.pattern.spans(text), context)) {
-      await this.giveWay(path);
+      await this.turn.pass();
       if (!match || match.line <= from) continue;
       count++;
       if (!filesOnly || count === 1) matches.push(match);
       if (matches.length > this.limit) break;
     }
     return filesOnly ? matches.map(match => ({ ...match, count })) : matches;
-  }
-
-  /** Yields to other work, and stops when no one waits any more. */
-  private async giveWay(path: string): Promise<void> {
-    if (performance.now() < this.turnEnds) return;
-    await setImmediate();
-    throwIfAborted(this.options.signal, path);
-    this.turnEnds = performance.now() + TURN_MS;
   }
 
   /** Null for what is too large, gone, replaced by something else, or out of the service's reach. */

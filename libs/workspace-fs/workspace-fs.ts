@@ -1,14 +1,18 @@
 import { chmod, chown, mkdir } from 'node:fs/promises';
+import { changeTogether, type FileChange, type TogetherOptions } from './change-together.js';
 import { type Copied, type CopyOptions, copy } from './copy.js';
 import { copyFrom, type Outcome } from './copy-from.js';
+import type { Draft } from './draft.js';
 import { type Edited, type EditOptions, edit } from './edit.js';
 import type { Entry } from './entry.js';
 import { isWorkspaceError } from './errors.js';
+import { type Finding, type FindOptions, find } from './find.js';
 import { flush } from './flush.js';
 import { type Listing, type ListOptions, list } from './list.js';
 import { makeDirectory } from './make-directory.js';
 import { move } from './move.js';
 import type { OpenFile } from './open-file.js';
+import { type Overview, type OverviewOptions, overview } from './overview.js';
 import { parentOf, workspacePath } from './path.js';
 import { openRead, readBytes, revision, stat } from './read.js';
 import { type ReadTextOptions, readText, type TextRead } from './read-text.js';
@@ -123,6 +127,15 @@ export class WorkspaceFs {
     return edit(this.tree, workspacePath(path), options);
   }
 
+  /** Changes several text files together, all or none: `plan` says what becomes of those at `paths`, which are normalized. */
+  async changeTogether<T>(
+    paths: readonly string[],
+    plan: (draft: Draft) => Promise<T>,
+    options: TogetherOptions = {},
+  ): Promise<{ result: T; changes: FileChange[] }> {
+    return changeTogether(this.tree, paths.map(workspacePath), plan, options);
+  }
+
   /** Makes a folder and those it needs; one that exists is fine. */
   async mkdir(path: string): Promise<Entry> {
     return makeDirectory(this.tree, workspacePath(path));
@@ -156,6 +169,16 @@ export class WorkspaceFs {
   /** Finds text in files, below a folder (`path`; default the whole workspace) or in one file. */
   async search(options: SearchOptions & { path?: string }): Promise<SearchResult> {
     return search(this.tree, workspacePath(options.path ?? ''), options);
+  }
+
+  /** Finds what a folder (`path`) holds by name or pattern, kind and time. */
+  async findBelow(options: FindOptions & { path?: string }): Promise<Finding> {
+    return find(this.tree, workspacePath(options.path ?? ''), options);
+  }
+
+  /** What a folder (`path`) holds, as far as there is room to show it. */
+  async overview(options: OverviewOptions & { path?: string }): Promise<Overview> {
+    return overview(this.tree, workspacePath(options.path ?? ''), options);
   }
 
   /** Finds what a folder (`path`) holds by name. */

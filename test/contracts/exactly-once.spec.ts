@@ -389,6 +389,14 @@ const CALLS: Record<string, () => Promise<Call>> = {
     path: files('copy'),
     body: { from: await written(), to: randomUUID() },
   }),
+  '/api/workspaces/{workspaceId}/files/edits': async () => ({
+    path: files('edits'),
+    body: { path: await written(), edits: [{ old_text: 'one', new_text: 'two' }] },
+  }),
+  '/api/workspaces/{workspaceId}/files/patch': async () => ({
+    path: files('patch'),
+    body: { patch: `*** Begin Patch\n*** Add File: ${randomUUID()}\n+one\n*** End Patch` },
+  }),
   '/api/workspaces/{workspaceId}/files/edit': async () => ({
     path: files('edit'),
     body: { path: await written(), old_text: 'one', new_text: 'two' },
@@ -437,7 +445,7 @@ const OUTSIDE = [
   '/api/agent/runs/{callId}/rollback',
   // It asks a server of others.
   '/api/connectors/{id}/test',
-  ...['copy', 'edit', 'extract', 'mkdir', 'move', 'restore'].map(
+  ...['copy', 'edit', 'edits', 'extract', 'mkdir', 'move', 'patch', 'restore'].map(
     name => `/api/workspaces/{workspaceId}/files/${name}`,
   ),
   // It asks name servers.

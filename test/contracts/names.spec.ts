@@ -5,7 +5,7 @@ import type { Json } from '../harness/client.js';
 
 /** The verbs that there are. A new capability takes one of these; a new verb is for what none of them says. */
 const VERBS = new Set(
-  `list get create update delete set remove search preview stat read write edit move copy upload download extract
+  `list get create update delete set remove search preview stat read write edit patch move copy upload download extract
   restore diff duplicate run send steer withdraw decide stop cancel rollback watch accept decline resend leave
   transfer adopt revoke rotate register login logout refresh verify change confirm request clear unread archive test enable recover promote lock unlock resume pin start restart check share export rebuild publish clone deploy pause replay trigger
   validate authorize`.split(/\s+/),

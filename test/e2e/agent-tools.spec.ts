@@ -74,7 +74,12 @@ describe('a subagent', () => {
     model.reply([{ tool: { name: 'write_file', input: { path: 'x', content: '' } } }, { text: 'No.' }]);
     await agent.run('go', place);
     const offered = model.requests[from]?.body.tools as Json[];
-    expect(offered.map(tool => tool.function.name)).toEqual(['list_files', 'read_file', 'search_files']);
+    expect(offered.map(tool => tool.function.name)).toEqual([
+      'list_files',
+      'read_file',
+      'find_files',
+      'search_files',
+    ]);
     expect(existsSync(inWorkspace('x'))).toBe(false);
   });
 

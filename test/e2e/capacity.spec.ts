@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals'
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { ZipWriter } from '#libs/zip-writer/index.js';
 import { Extraction } from '../../src/workspaces/archives/index.js';
-import { TreeScan } from '../../src/workspaces/search/index.js';
+import { TreeScan } from '../../src/workspaces/files/index.js';
 import type { Answer, Json } from '../harness/client.js';
 import { folderBecomes } from '../harness/folder.js';
 import { type Person, TestService } from '../harness/service.js';

@@ -92,7 +92,7 @@ const TOOLS = [
   'write_file',
 ];
 const READING = TOOLS.filter(name =>
-  /^(list|read|search|run_status|actions_(describe|read|search))/.test(name),
+  /^(list|read|find|search|run_status|actions_(describe|read|search))/.test(name),
 );
 const namesOf = ({ tools }: Json): string[] => tools.map(({ name }: Json) => name);
 
@@ -212,6 +212,23 @@ describe('the listing', () => {
       'read_file',
       'search_files',
     ]);
+  });
+
+  it('has further tools for who asks for them', async () => {
+    const listed = (query: string) =>
+      using(owner.client.headers, async client => namesOf(await client.listTools()), query);
+    expect(await listed('?toolsets=coding')).toEqual(['apply_patch', 'find_files', 'multi_edit']);
+    expect(await listed('?toolsets=coding&readonly=1')).toEqual(['find_files']);
+    const patch = '*** Begin Patch\n*** Add File: patched/by-mcp.txt\n+one\n*** End Patch';
+    const called = await using(
+      owner.client.headers,
+      client => client.callTool({ name: 'apply_patch', arguments: { workspace_id: workspace, patch } }),
+      '?toolsets=coding',
+    );
+    expect(called.content).toEqual([{ type: 'text', text: 'A patched/by-mcp.txt' }]);
+    expect(called.structuredContent).toMatchObject({
+      files: [{ path: 'patched/by-mcp.txt', kind: 'created' }],
+    });
   });
 
   it('narrows what can be called as well', async () => {

@@ -42,10 +42,14 @@ describe('the list of tools', () => {
       ['bash', 'write', true, null],
       ['bash_output', 'read', true, null],
       ['bash_kill', 'write', true, null],
+      ['multi_edit', 'write', true, null],
       ['edit_file', 'write', true, null],
       ['list_files', 'read', true, null],
+      ['apply_patch', 'write', true, null],
       ['read_file', 'read', true, null],
+      ['find_files', 'read', true, null],
       ['write_file', 'write', true, null],
+
       ['search_files', 'read', true, null],
       ['plan', 'read', true, null],
       ['task', 'write', false, expect.stringMatching(/No agent/)],
@@ -67,7 +71,12 @@ describe('the list of tools', () => {
     const key = await service.key(ada, { scopes: ['workspaces:read', 'files:read'] });
     const limited = await key.get(`/api/workspaces/${workspace}/tools`);
     const usable = limited.body.items.filter((tool: Json) => tool.available && !tool.agents_only);
-    expect(usable.map((tool: Json) => tool.name)).toEqual(['list_files', 'read_file', 'search_files']);
+    expect(usable.map((tool: Json) => tool.name)).toEqual([
+      'list_files',
+      'read_file',
+      'find_files',
+      'search_files',
+    ]);
   });
 });
 

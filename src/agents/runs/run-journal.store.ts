@@ -161,12 +161,13 @@ export class RunJournal extends FencedWriter {
    */
   async finishCall(
     call: PlannedCall,
-    { output, isError, plan, hasRun = false, write }: ToolResult & { hasRun?: boolean; write?: JoinedWrite },
+    { output, isError, plan, files, hasRun = false, write }: ToolResult & { hasRun?: boolean; write?: JoinedWrite },
     events: NewEvent[],
     next: readonly PlannedCall[] = [],
   ): Promise<void> {
     const finished = sql`finished as (
-      update tool_call c set state = 'finished', output = ${storableText(output)}, is_error = ${isError}, finished_at = now()
+      update tool_call c set state = 'finished', output = ${storableText(output)}, is_error = ${isError}, files = ${filesOf(files)}::jsonb,
+        finished_at = now()
       from fenced where c.run_id = fenced.id and c.step = ${call.step} and c.position = ${call.position}
       returning c.step, c.position, c.started_at)`;
     const also = [finished];
@@ -258,3 +259,7 @@ export class RunJournal extends FencedWriter {
     return done !== undefined;
   }
 }
+
+/** As the column has them; most calls know none. */
+const filesOf = (files: ToolResult['files']): string | null =>
+  files && files.length > 0 ? JSON.stringify(files) : null;

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
+import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { HistoryModule } from '../../workspaces/history/index.js';
 import { ApprovalsModule } from '../approvals/index.js';
@@ -10,6 +11,7 @@ import { AgentsOff, RunApprovals, RunStopper } from './run-control.js';
 import { RunEventTail } from './run-event-tail.js';
 import { ChatEventsService, RunEvents } from './run-events.service.js';
 import { RunEventPages } from './run-events.store.js';
+import { RunFiles } from './run-files.store.js';
 import { RunIntake } from './run-intake.store.js';
 import { RunJournals } from './run-journal.store.js';
 import { RunQueue } from './run-queue.store.js';
@@ -23,7 +25,7 @@ import { TasksStore } from './tasks.store.js';
 
 /** Runs: their rows, their states, their events, and who works on them. */
 @Module({
-  imports: [CoreModule, HistoryModule, ChatsModule, ApprovalsModule],
+  imports: [CoreModule, ChangesModule, HistoryModule, ChatsModule, ApprovalsModule],
   controllers: [
     RunsController,
     RoutesOf(RunsService),
@@ -40,6 +42,7 @@ import { TasksStore } from './tasks.store.js';
     RunEventTail,
     RunEvents,
     RunExecutor,
+    RunFiles,
     RunIntake,
     RunJournals,
     RunQueue,
@@ -56,6 +59,7 @@ import { TasksStore } from './tasks.store.js';
     RunApprovals,
     RunAuthority,
     RunExecutor,
+    RunFiles,
     RunIntake,
     RunJournals,
     RunQueue,

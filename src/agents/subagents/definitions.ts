@@ -28,7 +28,7 @@ export interface PinnedAgent extends Subagent {
 }
 
 /** What an agent may call when its file does not say: nothing that changes anything. */
-export const READ_ONLY_TOOLS = ['read_file', 'list_files', 'search_files', 'skill'] as const;
+export const READ_ONLY_TOOLS = ['read_file', 'list_files', 'find_files', 'search_files', 'skill'] as const;
 
 const AGENT_PATTERN = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
 const AGENT_FIELDS = ['name', 'description', 'tools', 'model', 'max_steps'];

@@ -13,6 +13,7 @@ export {
   type ListScope,
   MAX_OUTPUT,
   type OpenTools,
+  type RunKnowledge,
   shorten,
   type Tool,
   type ToolOffer,

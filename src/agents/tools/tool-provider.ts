@@ -3,6 +3,7 @@ import type { Actor, Effect, WorkspacePermission } from '../../platform/access/i
 import type { ActionCaller } from '../../platform/actions/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import type { VisibleWorkspace } from '../../workspaces/core/index.js';
+import type { KnownFile, KnownFiles } from '../../workspaces/files/index.js';
 import type { Shell } from '../../workspaces/sandboxes/index.js';
 import type { PlanStep } from '../plans/index.js';
 import type { AgentGuide } from '../subagents/index.js';
@@ -30,6 +31,8 @@ export interface ToolResult {
   readonly isError: boolean;
   /** Paths of the workspace that it is known to have changed. */
   readonly changed?: readonly string[];
+  /** Files as the call has read or written them. */
+  readonly files?: readonly KnownFile[];
   /** All of the output, where `output` is a shortened form of it. */
   readonly whole?: string;
   /** The plan that the run has from now on. */
@@ -129,6 +132,14 @@ export interface ToolScope {
   readonly inSandbox: ActionCaller | undefined;
   /** A person saved the file that says what the agent may. */
   readonly isFileTheirs: boolean;
+  /** What the run knows of files. */
+  readonly known: RunKnowledge;
+}
+
+/** What a run knows of files. */
+export interface RunKnowledge {
+  /** For one call, whose own part of it is in `files`. */
+  ofCall(): KnownFiles & { readonly files: readonly KnownFile[] };
 }
 
 /** What a call comes with. */

@@ -12,6 +12,7 @@ import {
 } from '../../platform/actions/index.js';
 import { Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
 import { writingAs } from '../../workspaces/changes/index.js';
+import { KnownFiles } from '../../workspaces/files/index.js';
 import { ToolNames } from '../subagents/index.js';
 import { ShellTools } from './shell.tools.js';
 import {
@@ -92,7 +93,8 @@ export class ActionTool implements Tool {
 
   async run({ actor, signal }: ToolContext, input: object): Promise<ToolResult> {
     const { text, changed, defaults } = this.tool.agents;
-    const output = (await this.action.invoke(actor, { ...defaults, ...input }, signal)) as object;
+    const given = { ...this.tool.defaults, ...defaults, ...input };
+    const output = (await this.action.invoke(actor, given, signal)) as object;
     const whole = text(output);
     return { output: shorten(whole), whole, isError: false, changed: changed?.(output) };
   }
@@ -235,16 +237,27 @@ export class Toolbox implements ToolProvider, OnModuleInit {
     );
   }
 
-  open({ runId, actor, workspaceId, guide, shell, inSandbox }: ToolScope): OpenTools {
+  open({ runId, actor, workspaceId, guide, shell, inSandbox, known }: ToolScope): OpenTools {
     return {
       offered: this.all().filter(({ name }) => guide.allows(name)),
       subjectOf: name => {
         const tool = guide.allows(name) ? this.find(name) : undefined;
         return tool && { name, effect: tool.effect, isNamed: false };
       },
-      call: (name, input, { signal, yieldSignal, onOutput }) => {
-        const hooks = { signal, yieldSignal, onOutput };
-        return this.run({ actor, workspaceId, runId, actions: inSandbox, shell, ...hooks }, name, input);
+      call: async (name, input, { signal, yieldSignal, onOutput }) => {
+        const context = {
+          actor,
+          workspaceId,
+          runId,
+          actions: inSandbox,
+          shell,
+          signal,
+          yieldSignal,
+          onOutput,
+        };
+        const own = known.ofCall();
+        const result = await KnownFiles.during(own, () => this.run(context, name, input));
+        return { ...result, files: own.files };
       },
     };
   }

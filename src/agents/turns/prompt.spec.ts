@@ -40,6 +40,7 @@ const call = (fields: Partial<Call>): Call => ({
   state: 'finished',
   started_at: null,
   finished_at: null,
+  files: null,
   ...fields,
 });
 const prompt = (...rows: MessageRow[]) => buildPrompt('Be good.', rows, READER).slice(1);

@@ -13,7 +13,7 @@ import {
   type PolicyWatch,
 } from '../approvals/index.js';
 import type { ToolCallRow } from '../chats/index.js';
-import type { ExecutedRun, PlannedCall, RunRow } from '../runs/index.js';
+import { type ExecutedRun, type PlannedCall, RunFiles, type RunRow } from '../runs/index.js';
 import { AgentFiles, AgentGuide, requireAgent } from '../subagents/index.js';
 import {
   BASH,
@@ -175,6 +175,7 @@ export class ToolGateway {
     private readonly workspaces: WorkspacesStore,
     private readonly authors: FileAuthors,
     private readonly wording: ApprovalWording,
+    private readonly known: RunFiles,
   ) {}
 
   async open(run: ExecutedRun): Promise<RunTools> {
@@ -214,6 +215,7 @@ export class ToolGateway {
     });
     const opened = await this.providers.open({
       ...{ runId, actor, workspaceId, loopId, depth, guide, shell, inSandbox, isFileTheirs },
+      known: this.known.of(runId),
     });
     const byName = new Map(opened.flatMap(({ names, tools }) => names.map(name => [name, tools] as const)));
     const offered = opened.flatMap(one => one.offered);

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, type Row } from '../../platform/database/index.js';
 import { WorkspaceFolders } from '../core/index.js';
+import { isAt, placeOf } from './change-rows.store.js';
 import { PEOPLE, type Writer } from './writer.js';
 
 type LastChange = Pick<Row<'workspace_change'>, 'etag' | 'revision'> & { writer_type: Writer['type'] | null };
@@ -30,6 +31,17 @@ export class FileAuthors {
       if (error instanceof WorkspaceFsError) return false;
       throw error;
     }
+  }
+
+  /** The last change of a file that is in the log, and the run that made it. */
+  async lastChange(
+    workspaceId: string,
+    path: string,
+  ): Promise<Pick<Row<'workspace_change'>, 'etag' | 'run_id'> | undefined> {
+    const { rows } = await sql<Pick<Row<'workspace_change'>, 'etag' | 'run_id'>>`
+      select c.etag, c.run_id from workspace_change c where ${isAt('c.path', workspaceId, sql`${path}::text`)}
+      order by ${placeOf('c.path')} desc, c.seq desc limit 1`.execute(this.database.tables());
+    return rows[0];
   }
 
   /** Also moves of the folders above, which bring their files with them. */

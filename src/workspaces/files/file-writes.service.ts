@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ReceivedBody } from '#libs/fastify-hardening/index.js';
 import type { Preconditions } from '#libs/http-files/index.js';
+import { type Entry, workspacePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Invalid } from '../../platform/errors/index.js';
@@ -14,6 +15,9 @@ import {
 } from '../changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { EditedView, EditFile, FilePath, fileTexts, WriteContent, WrittenView } from './files.dto.js';
+
+import { KnownFiles, requireSeen, requireUnchanged } from './known-files.js';
+import { teaching } from './near-paths.js';
 
 const WRITES = {
   404: 'No such workspace or path',
@@ -50,7 +54,12 @@ export class FileWritesService {
   })
   async write(actor: Actor, input: WriteContent, preconditions: Preconditions = {}): Promise<WrittenView> {
     const where = await this.open(actor, input);
-    const { entry, created } = await this.writer.write(where, decodeContent(input), preconditions);
+    const content = decodeContent(input);
+    const { workspaceId, files, path } = where;
+    const seen =
+      KnownFiles.current && (await requireSeen(workspaceId, workspacePath(path), await files.find(path)));
+    const { entry, created } = await this.writer.write(where, content, { ...seen, ...preconditions });
+    learn(entry);
     return { ...entry, created };
   }
 
@@ -99,17 +108,26 @@ export class FileWritesService {
     const { files, writer } = await this.open(actor, input);
     const around = <T>(growth: number, write: () => Promise<T>): Promise<T> =>
       this.quota.during(workspace_id, { bytes: Math.max(0, growth), files: 0 }, write);
-    return this.writes.run(workspace_id, writer, async ({ beforePlacing }) => {
-      const options = { old_text, new_text, replace_all, ifMatch, beforePlacing, around };
-      const { entry, ...edited } = await files.edit(path, options);
-      return { result: { ...entry, ...edited }, changes: [changeOf(entry, false)] };
-    });
+    const write = () =>
+      this.writes.run(workspace_id, writer, async ({ beforePlacing }) => {
+        const check = (etag: string, shown: () => string) =>
+          requireUnchanged(workspace_id, { path: workspacePath(path), etag }, shown);
+        const options = { old_text, new_text, replace_all, ifMatch, beforePlacing, around, check };
+        const { entry, ...edited } = await files.edit(path, options);
+        learn(entry);
+        return { result: { ...entry, ...edited }, changes: [changeOf(entry, false)] };
+      });
+    return teaching(files, write, path);
   }
 
   private async open(actor: Actor, { workspace_id: workspaceId, path }: FilePath): Promise<Destination> {
     const workspace = await this.workspaces.require(actor, 'file.write', workspaceId);
     return { workspaceId, files: this.folders.open(workspace), path, writer: writerFor(actor) };
   }
+}
+
+function learn({ path, etag }: Entry): void {
+  if (etag !== null) KnownFiles.current?.learned({ path, etag });
 }
 
 function decodeContent({ content, encoding }: WriteContent): string | Buffer {

@@ -8,8 +8,9 @@ import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input, InputBesideBody } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
 import type { ZippedFolder } from '../archives/index.js';
+import { FileFindingService } from './file-finding.service.js';
 import { FileWritesService } from './file-writes.service.js';
-import { DownloadFile, EditFile, FilePath, WriteContent } from './files.dto.js';
+import { DownloadFile, EditFile, FilePath, FindFiles, ListFiles, WriteContent } from './files.dto.js';
 import { FilesService } from './files.service.js';
 
 const FILES = '/api/workspaces/:workspaceId/files';
@@ -19,7 +20,20 @@ export class FilesController {
   constructor(
     private readonly files: FilesService,
     private readonly writes: FileWritesService,
+    private readonly finding: FileFindingService,
   ) {}
+
+  @Serves(FilesService, 'list')
+  @Get(FILES)
+  list(@Caller() actor: Actor, @Input() input: ListFiles, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.files.list(actor, input, clientGone(reply));
+  }
+
+  @Serves(FileFindingService, 'find')
+  @Get(`${FILES}/search`)
+  find(@Caller() actor: Actor, @Input() input: FindFiles, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.finding.find(actor, input, clientGone(reply));
+  }
 
   @Serves(FileWritesService, 'write')
   @Put(`${FILES}/content`)

@@ -1,8 +1,9 @@
-import { Field, type Page, PageOf } from '../../platform/dto/index.js';
+import { Field, PageOf } from '../../platform/dto/index.js';
 import { ListOfWorkspace, WorkspaceId } from '../core/index.js';
 
 const PATH = { max: 4096, example: 'notes/plan.md' };
 const FOLDER = { max: 4096, example: 'notes' };
+const SORTS = ['path', 'newest'] as const;
 const ENTRY_TYPES = ['file', 'directory', 'symlink', 'other'] as const;
 
 export class ListFiles extends ListOfWorkspace {
@@ -11,6 +12,50 @@ export class ListFiles extends ListOfWorkspace {
 
   @Field.boolean('Also what its folders hold', { optional: true, default: false })
   recursive?: boolean;
+
+  @Field.boolean(
+    'With recursive also what .gitignore leaves out, and what .git, node_modules and .atelier hold; default true, for tools false',
+    { optional: true },
+  )
+  ignored?: boolean;
+
+  @Field.choice('newest: the last changed first, without further pages', SORTS, {
+    optional: true,
+    default: 'path',
+  })
+  sort?: (typeof SORTS)[number];
+
+  @Field.boolean(
+    'Where there is more than limit, a tree: folders that do not fit with how much they hold, and no further page; default false, for tools true',
+    { optional: true },
+  )
+  tree?: boolean;
+}
+
+export class FindFiles extends ListOfWorkspace {
+  @Field.text(
+    'A pattern for names (*.ts), or with a slash for paths (src/**/*.spec.ts): *, ?, **, {a,b}; without any of these a part of the name',
+    { min: 1, max: 500, example: '*.md' },
+  )
+  pattern: string;
+
+  @Field.text('The folder to look below; absent: the whole workspace', { ...FOLDER, optional: true })
+  path?: string;
+
+  @Field.choice('Only these', ['file', 'directory'], { optional: true })
+  type?: 'file' | 'directory';
+
+  @Field.boolean('Also what .gitignore leaves out, and what .git, node_modules and .atelier hold', {
+    optional: true,
+    default: false,
+  })
+  ignored?: boolean;
+
+  @Field.choice('newest: the last changed first, without further pages', SORTS, {
+    optional: true,
+    default: 'path',
+  })
+  sort?: (typeof SORTS)[number];
 }
 
 export class FilePath extends WorkspaceId {
@@ -105,6 +150,41 @@ export class EntryView {
 
 export const EntryPage = PageOf(EntryView, 'EntryPage');
 
+export class ContentsView {
+  @Field.integer('Files', { example: 40 })
+  files: number;
+
+  @Field.integer('Folders', { example: 6 })
+  folders: number;
+
+  @Field.integer('Bytes', { example: 81_920 })
+  bytes: number;
+}
+
+export class ListedView extends EntryView {
+  @Field.object('All that a folder holds, where it is not shown in full', () => ContentsView, {
+    optional: true,
+  })
+  holds?: ContentsView;
+}
+
+/** A page of a folder, or a tree of it. */
+export class FileListPage extends PageOf(ListedView, 'ListedPage') {
+  declare items: ListedView[];
+  declare next_cursor: string | null;
+
+  @Field.object('All that there is, where it is shown as a tree', () => ContentsView, { optional: true })
+  total?: ContentsView;
+}
+
+export class FoundFilesPage extends PageOf(EntryView, 'FoundPage') {
+  declare items: EntryView[];
+  declare next_cursor: string | null;
+
+  @Field.integer('How many there are', { example: 3 })
+  total: number;
+}
+
 export class ContentView {
   @Field.text('Path in the workspace', PATH)
   path: string;
@@ -193,14 +273,33 @@ function numberedLines(content: string, first: number): string[] {
   return shown;
 }
 
+function entryLine({ path, type, size, holds }: ListedView): string {
+  if (type !== 'directory') return `${path} (${size} bytes)`;
+  return holds ? `${path}/ (${heldBy(holds)})` : `${path}/`;
+}
+
+function heldBy({ files, folders, bytes }: ContentsView): string {
+  const inFolders = folders === 0 ? '' : ` in ${folders} folder${folders === 1 ? '' : 's'}`;
+  return `${files} file${files === 1 ? '' : 's'}${inFolders}, ${bytes} bytes`;
+}
+
 /** Tool results, as models read them. */
 export const fileTexts = {
-  list({ items, next_cursor }: Page<EntryView>): string {
-    const lines = items.map(({ path, type, size }) =>
-      type === 'directory' ? `${path}/` : `${path} (${size} bytes)`,
-    );
+  list({ items, next_cursor, total }: FileListPage): string {
+    const lines = items.map(entryLine);
+    if (total)
+      lines.push(
+        `(${heldBy(total)} in all; folders with counts are not shown in full: list one of them, or look with find_files)`,
+      );
     if (next_cursor) lines.push(`… more than ${items.length} entries; list a folder below`);
     return lines.join('\n') || '(empty)';
+  },
+
+  found({ items, total }: FoundFilesPage): string {
+    const lines = items.map(entryLine);
+    if (total > items.length)
+      lines.push(`… ${total - items.length} more; narrow the pattern or the path, or raise limit`);
+    return lines.join('\n') || 'Nothing found';
   },
 
   read({ content, start_line, total_lines, size }: ContentView): string {

@@ -9,7 +9,7 @@ import {
 } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { DEFAULT_LIMIT, Page } from '../../platform/dto/index.js';
+import { DEFAULT_LIMIT } from '../../platform/dto/index.js';
 import {
   BadRequest,
   Conflict,
@@ -24,16 +24,19 @@ import {
 } from '../../platform/errors/index.js';
 import { FolderZips, type ZippedFolder } from '../archives/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { FileTrees } from './file-trees.js';
 import {
   ContentView,
   DownloadFile,
-  EntryPage,
   EntryView,
+  FileListPage,
   fileTexts,
   ListFiles,
   ReadContent,
   StatFile,
 } from './files.dto.js';
+import { KnownFiles } from './known-files.js';
+import { teaching } from './near-paths.js';
 
 /** Precedes the path in a cursor, so that arbitrary text is refused. */
 const MARK = '/';
@@ -97,30 +100,40 @@ export class FilesService {
     private readonly workspaces: WorkspacesStore,
     private readonly folders: WorkspaceFolders,
     private readonly zips: FolderZips,
+    private readonly trees: FileTrees,
   ) {}
 
   @Action({
     name: 'file_list',
-    route: 'GET /api/workspaces/:workspaceId/files',
     on: 'workspace_id',
     summary: 'List a folder',
     effect: 'read',
     permission: 'file.read',
     input: ListFiles,
-    output: EntryPage,
+    output: FileListPage,
     tool: {
       name: 'list_files',
       title: 'List files',
-      description: 'List a folder of a workspace.',
+      description:
+        'List a folder of a workspace, with recursive also what its folders hold, without what .gitignore leaves out. Where that is too long, folders are shown with how much they hold.',
+      defaults: { ignored: false, tree: true },
       agents: { text: fileTexts.list, defaults: { limit: 200 } },
     },
+    cancellable: true,
     refuses: ABSENT,
   })
-  async list(actor: Actor, input: ListFiles): Promise<Page<EntryView>> {
-    const { path = '', recursive = false, limit = DEFAULT_LIMIT } = input;
+  async list(actor: Actor, input: ListFiles, signal?: AbortSignal): Promise<FileListPage> {
+    const { path = '', recursive = false, ignored = true, sort = 'path', tree = false } = input;
+    const { limit = DEFAULT_LIMIT } = input;
     const after = pathOfCursor(input.cursor);
-    const files = await this.open(actor, input.workspace_id);
-    const { entries, next } = await files.list(path, { recursive, limit, after });
+    const workspace = await this.workspaces.require(actor, 'file.read', input.workspace_id);
+    const files = this.folders.open(workspace);
+    const below = { path, recursive, ignored, limit, signal };
+    if (sort === 'newest') return teaching(files, () => this.trees.newest(workspace, below), path);
+    if (recursive && !ignored && after === undefined)
+      return teaching(files, () => this.trees.tree(workspace, below), path);
+    const { entries, next } = await teaching(files, () => files.list(path, { recursive, limit, after }));
+    if (next !== null && tree && after === undefined) return this.trees.tree(workspace, below);
     return { items: entries, next_cursor: next === null ? null : cursorAfter(next) };
   }
 
@@ -159,7 +172,10 @@ export class FilesService {
     refuses: { ...ABSENT, 409: 'Not a text file', 413: 'The lines lie beyond the first 32 MiB' },
   })
   async read(actor: Actor, { workspace_id, path, start_line, end_line }: ReadContent): Promise<ContentView> {
-    return (await this.open(actor, workspace_id)).readText(path, { start_line, end_line });
+    const files = await this.open(actor, workspace_id);
+    const read = await teaching(files, () => files.readText(path, { start_line, end_line }), path);
+    KnownFiles.current?.learned(read);
+    return read;
   }
 
   @Action({

@@ -1,2 +1,1 @@
 export { SearchModule } from './search.module.js';
-export { TreeScan } from './tree-scan.js';

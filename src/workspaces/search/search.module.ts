@@ -1,15 +1,14 @@
 import { Module } from '@nestjs/common';
 import { CoreModule } from '../core/index.js';
-import { SandboxesModule } from '../sandboxes/index.js';
+import { FilesModule } from '../files/index.js';
 import { SearchController } from './search.controller.js';
 import { SearchService } from './search.service.js';
-import { TreeScan } from './tree-scan.js';
 
 /** Searching names and texts of a workspace. */
 @Module({
-  imports: [CoreModule, SandboxesModule],
+  imports: [CoreModule, FilesModule],
   controllers: [SearchController],
-  providers: [SearchService, TreeScan],
+  providers: [SearchService],
   exports: [SearchService],
 })
 export class SearchModule {}

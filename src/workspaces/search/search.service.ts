@@ -1,15 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { PatternError, type WorkspaceFs, workspacePath } from '#libs/workspace-fs/index.js';
-import '../files/index.js';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
+import { PatternError, SEEN_AT, type WorkspaceFs, workspacePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/dto/index.js';
 import { Invalid, translateErrors } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { TreeScan } from '../files/index.js';
 import { FindingPage, type FindingView, SearchWorkspace } from './search.dto.js';
 import { textOf } from './search-text.js';
-import { TreeScan } from './tree-scan.js';
 
 translateErrors(PatternError, error => new Invalid(error.message));
 
@@ -84,8 +83,10 @@ export class SearchService {
     const scanned = (await isFolder(files, path))
       ? await this.scan.everything(workspace, { ...input, path, signal })
       : null;
-    const options = { ...optionsOf(input), path, query: q, limit, after: after?.path, signal };
-    const { matches, more } = await files.searchNames({ ...options, ...scanned });
+    const query = q.startsWith(`${SEEN_AT}/`) ? q.slice(SEEN_AT.length + 1) : q;
+    const options = { ...optionsOf(input), path, query, limit, after: after?.path, signal };
+    const { seen: candidates, ignoreFiles } = scanned ?? {};
+    const { matches, more } = await files.searchNames({ ...options, candidates, ignoreFiles });
     return { items: matches.map(({ path, ranges }) => ({ path, line: null, excerpt: path, ranges })), more };
   }
 }

@@ -15,7 +15,7 @@ import { checkPlaceholders } from './placeholders.js';
 import { readTriggers } from './trigger-rules.js';
 
 /** What an agent may use where its automation does not say. */
-const READ_ONLY = ['read_file', 'list_files', 'search_files', 'skill', 'read_input'] as const;
+const READ_ONLY = ['read_file', 'list_files', 'find_files', 'search_files', 'skill', 'read_input'] as const;
 
 const DEFAULT_SECONDS = 900;
 const DAY = 86_400;

@@ -12,7 +12,9 @@ import { BadRequest, problemOf } from '../../../platform/errors/index.js';
 import type { Log } from '../../../platform/log/index.js';
 
 /** Groups of tools that `?toolsets=` chooses from. */
-const TOOLSETS = ['actions', 'agents', 'code', 'files', 'workspaces'] as const;
+const DEFAULT_TOOLSETS = ['actions', 'agents', 'code', 'files', 'workspaces'] as const;
+/** `coding` only for who asks for it: a listing is read before every conversation, and its actions are in the catalog. */
+const TOOLSETS = [...DEFAULT_TOOLSETS, 'coding'] as const;
 export type Toolset = (typeof TOOLSETS)[number];
 
 /** Which tools a client asked to see, by the query of the address that it was given. */
@@ -74,7 +76,8 @@ export function toolViewOf(query: Record<string, unknown>): ToolView {
     throw new BadRequest(
       `There is no toolset ${unknown.slice(0, 64)}; toolsets may list ${TOOLSETS.join(', ')}`,
     );
-  const toolsets = names.length === 0 ? TOOLSETS : TOOLSETS.filter(toolset => names.includes(toolset));
+  const toolsets =
+    names.length === 0 ? DEFAULT_TOOLSETS : TOOLSETS.filter(toolset => names.includes(toolset));
   return { toolsets, readonly };
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { literalsOf, SKIPPED_FOLDERS } from '#libs/workspace-fs/index.js';
+import { literalsOf, type Seen, SKIPPED_FOLDERS } from '#libs/workspace-fs/index.js';
 import type { VisibleWorkspace } from '../core/index.js';
 import { SystemPrograms } from '../sandboxes/index.js';
 
@@ -23,12 +23,7 @@ export interface ScanQuery {
   signal?: AbortSignal;
 }
 
-interface Listed {
-  path: string;
-  type: 'file' | 'directory' | 'symlink' | 'other';
-}
-
-const TYPES: Record<string, Listed['type']> = { f: 'file', d: 'directory', l: 'symlink' };
+const TYPES: Record<string, Seen['type']> = { f: 'file', d: 'directory', l: 'symlink' };
 
 /**
  * Narrows a search down with the system's own grep and find, which read many small files ten times faster than Node can.
@@ -56,29 +51,77 @@ export class TreeScan {
   }
 
   /** Everything below the folder. */
-  async everything(workspace: VisibleWorkspace, query: ScanQuery): Promise<Scanned<Listed> | null> {
+  async everything(
+    workspace: VisibleWorkspace,
+    query: Omit<ScanQuery, 'q'>,
+  ): Promise<{ seen: Iterable<Seen>; ignoreFiles: string[] } | null> {
     const isSkipped = SKIPPED_FOLDERS.flatMap((name, at) => [...(at === 0 ? [] : ['-o']), '-name', name]);
     const left = query.ignored
       ? []
-      : ['(', ...isSkipped, ')', '-type', 'd', '-printf', '%y%P\\0', '-prune', '-o'];
-    const argv = ['find', '.', '-mindepth', '1', ...left, '-printf', '%y%P\\0'];
-    const found = await this.scan(workspace, argv, query);
-    const candidates = found?.map(entry => ({
-      path: below(query.path, entry.slice(1)),
-      type: TYPES[entry.charAt(0)] ?? 'other',
-    }));
-    if (!candidates) return null;
-    const paths = candidates.map(({ path }) => path);
-    return { candidates, ignoreFiles: paths.filter(path => path.endsWith(IGNORE_FILE)) };
+      : ['(', ...isSkipped, ')', '-type', 'd', '-printf', PRINTED, '-prune', '-o'];
+    const argv = ['find', '.', '-mindepth', '1', ...left, '-printf', PRINTED];
+    const { path, signal } = query;
+    const output = await this.programs.look(workspace, { argv, cwd: path, signal });
+    if (output === null) return null;
+    const seen = new ScannedTree(output, path);
+    return { seen, ignoreFiles: seen.named(IGNORE_FILE) };
   }
 
   private async scan(
     workspace: VisibleWorkspace,
     argv: string[],
-    { path, signal }: ScanQuery,
+    { path, signal }: Pick<ScanQuery, 'path' | 'signal'>,
   ): Promise<string[] | null> {
     const output = await this.programs.look(workspace, { argv, cwd: path, signal });
     return output?.split('\0').slice(0, -1) ?? null;
+  }
+}
+
+/** Type, size, time and path of each; what find gives for a time has ten digits after the point. */
+const PRINTED = '%y %s %T@ %P\\0';
+
+/** What find printed, read as it is asked for: it may be of a hundred thousand files. */
+class ScannedTree implements Iterable<Seen> {
+  constructor(
+    private readonly output: string,
+    private readonly folder: string,
+  ) {}
+
+  /** The paths of all that have a name. */
+  named(name: string): string[] {
+    const found: string[] = [];
+    const end = `${name}\0`;
+    for (let at = this.output.indexOf(end); at !== -1; at = this.output.indexOf(end, at + 1)) {
+      const one = this.read(this.output.lastIndexOf('\0', at) + 1, at + name.length);
+      if (one?.path.slice(one.path.lastIndexOf('/') + 1) === name) found.push(one.path);
+    }
+    return found;
+  }
+
+  *[Symbol.iterator](): Iterator<Seen> {
+    for (
+      let from = 0, to = this.output.indexOf('\0');
+      to !== -1;
+      from = to + 1, to = this.output.indexOf('\0', from)
+    ) {
+      const one = this.read(from, to);
+      if (one) yield one;
+    }
+  }
+
+  private read(from: number, to: number): Seen | undefined {
+    const { output } = this;
+    const size = from + 2;
+    const time = output.indexOf(' ', size) + 1;
+    const path = output.indexOf(' ', time) + 1;
+    if (time === 0 || path === 0 || path > to) return undefined;
+    const type = TYPES[output.charAt(from)] ?? 'other';
+    return {
+      path: below(this.folder, output.slice(path, to)),
+      type,
+      size: type === 'file' ? Number(output.slice(size, time - 1)) : 0,
+      modified: Number(output.slice(time, path - 1)) * 1000,
+    };
   }
 }
 
