@@ -161,7 +161,14 @@ export class RunJournal extends FencedWriter {
    */
   async finishCall(
     call: PlannedCall,
-    { output, isError, plan, files, hasRun = false, write }: ToolResult & { hasRun?: boolean; write?: JoinedWrite },
+    {
+      output,
+      isError,
+      plan,
+      files,
+      hasRun = false,
+      write,
+    }: ToolResult & { hasRun?: boolean; write?: JoinedWrite },
     events: NewEvent[],
     next: readonly PlannedCall[] = [],
   ): Promise<void> {
