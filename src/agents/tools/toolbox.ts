@@ -93,7 +93,7 @@ export class ActionTool implements Tool {
 
   async run({ actor, signal }: ToolContext, input: object): Promise<ToolResult> {
     const { text, changed, defaults } = this.tool.agents;
-    const given = { ...this.tool.defaults, ...defaults, ...input };
+    const given = { ...defaults, ...input };
     const output = (await this.action.invoke(actor, given, signal)) as object;
     const whole = text(output);
     return { output: shorten(whole), whole, isError: false, changed: changed?.(output) };

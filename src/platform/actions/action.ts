@@ -17,15 +17,13 @@ export interface ToolDeclaration {
   readonly description: string;
   /** Fields that the tool calls otherwise than the action: its name for each, and the action's. */
   readonly renamed?: Readonly<Record<string, string>>;
-  /** What it goes by where the caller does not say, beside what the action does. */
-  readonly defaults?: object;
   /** Agents have it, too, for the workspace of their run; absent: MCP clients alone. */
   readonly agents?: {
     /** What a model reads of the output. */
     text(output: object): string;
     /** The paths of the workspace that it has changed. */
     changed?(output: object): readonly string[];
-    /** What it goes by for agents where the model does not say. */
+    /** What it goes by where the model does not say. */
     readonly defaults?: object;
   };
 }

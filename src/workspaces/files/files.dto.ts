@@ -13,22 +13,20 @@ export class ListFiles extends ListOfWorkspace {
   @Field.boolean('Also what its folders hold', { optional: true, default: false })
   recursive?: boolean;
 
-  @Field.boolean(
-    'With recursive also what .gitignore leaves out, and what .git, node_modules and .atelier hold; default true, for tools false',
-    { optional: true },
-  )
+  @Field.boolean('With recursive also what .gitignore leaves out; default true, for agents false', {
+    optional: true,
+  })
   ignored?: boolean;
 
-  @Field.choice('newest: the last changed first, without further pages', SORTS, {
+  @Field.choice('newest: the last changed first, on one page', SORTS, {
     optional: true,
     default: 'path',
   })
   sort?: (typeof SORTS)[number];
 
-  @Field.boolean(
-    'Where there is more than limit, a tree: folders that do not fit with how much they hold, and no further page; default false, for tools true',
-    { optional: true },
-  )
+  @Field.boolean('Instead of pages a tree that fits limit, with counts; default false, for agents true', {
+    optional: true,
+  })
   tree?: boolean;
 }
 
@@ -51,7 +49,7 @@ export class FindFiles extends ListOfWorkspace {
   })
   ignored?: boolean;
 
-  @Field.choice('newest: the last changed first, without further pages', SORTS, {
+  @Field.choice('newest: the last changed first, on one page', SORTS, {
     optional: true,
     default: 'path',
   })
@@ -150,21 +148,16 @@ export class EntryView {
 
 export const EntryPage = PageOf(EntryView, 'EntryPage');
 
-export class ContentsView {
-  @Field.integer('Files', { example: 40 })
-  files: number;
-
-  @Field.integer('Folders', { example: 6 })
-  folders: number;
-
-  @Field.integer('Bytes', { example: 81_920 })
-  bytes: number;
+/** What is below a folder. */
+export interface ContentsView {
+  readonly files: number;
+  readonly folders: number;
+  readonly bytes: number;
 }
+const CONTENTS = { optional: true, example: { files: 40, folders: 6, bytes: 81_920 } } as const;
 
 export class ListedView extends EntryView {
-  @Field.object('All that a folder holds, where it is not shown in full', () => ContentsView, {
-    optional: true,
-  })
+  @Field.record('All that a folder holds, where it is not shown in full: files, folders, bytes', CONTENTS)
   holds?: ContentsView;
 }
 
@@ -173,7 +166,7 @@ export class FileListPage extends PageOf(ListedView, 'ListedPage') {
   declare items: ListedView[];
   declare next_cursor: string | null;
 
-  @Field.object('All that there is, where it is shown as a tree', () => ContentsView, { optional: true })
+  @Field.record('All that there is, where it is shown as a tree: files, folders, bytes', CONTENTS)
   total?: ContentsView;
 }
 

@@ -114,10 +114,8 @@ export class FilesService {
     tool: {
       name: 'list_files',
       title: 'List files',
-      description:
-        'List a folder of a workspace, with recursive also what its folders hold, without what .gitignore leaves out. Where that is too long, folders are shown with how much they hold.',
-      defaults: { ignored: false, tree: true },
-      agents: { text: fileTexts.list, defaults: { limit: 200 } },
+      description: 'List a folder of a workspace; what is too long as a tree.',
+      agents: { text: fileTexts.list, defaults: { limit: 200, ignored: false, tree: true } },
     },
     cancellable: true,
     refuses: ABSENT,

@@ -43,7 +43,6 @@ export class ActionTool implements McpTool {
   readonly toolset: Toolset;
   readonly definition: McpTool['definition'];
   private readonly show: Show;
-  private readonly defaults: object | undefined;
   private readonly text: ((output: Output) => string) | undefined;
 
   constructor(
@@ -51,11 +50,10 @@ export class ActionTool implements McpTool {
     private readonly action: CatalogAction,
     private readonly waitSeconds: number,
     { toolset, hint, show = cutTexts, isPlain }: ActionToolView,
-    { name, title, description, defaults, agents }: ToolDeclaration,
+    { name, title, description, agents }: ToolDeclaration,
   ) {
     const { output_schema } = action.describe();
     this.toolset = toolset;
-    this.defaults = defaults;
     this.show = show;
     this.text = isPlain && agents ? output => agents.text(output) : undefined;
     this.definition = {
@@ -81,7 +79,7 @@ export class ActionTool implements McpTool {
       const caller = ActionCaller.direct(actor, 'mcp');
       const { output } = await this.runner.run(caller, {
         name: this.action.name,
-        input: this.action.ofTool(withWaitLimit({ ...this.defaults, ...given }, this.waitSeconds)),
+        input: this.action.ofTool(withWaitLimit(given, this.waitSeconds)),
         signal,
       });
       return output as Output;
@@ -130,7 +128,7 @@ const shorterTexts: Show = async output => ({
 /** How MCP clients see the actions that are tools by themselves. */
 export const TOOL_VIEWS: Readonly<Record<string, ActionToolView>> = {
   list_workspaces: { toolset: 'workspaces', hint: 'read', show: fewerItems },
-  list_files: { toolset: 'files', hint: 'read', show: fewerItems, isPlain: true },
+  list_files: { toolset: 'files', hint: 'read', show: fewerItems },
   find_files: { toolset: 'coding', hint: 'read', show: fewerItems, isPlain: true },
   read_file: { toolset: 'files', hint: 'read', show: fewerLines, isPlain: true },
   search_files: { toolset: 'files', hint: 'read', show: fewerItems, isPlain: true },
