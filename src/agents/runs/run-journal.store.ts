@@ -165,7 +165,7 @@ export class RunJournal extends FencedWriter {
       output,
       isError,
       plan,
-      files,
+      seen,
       hasRun = false,
       write,
     }: ToolResult & { hasRun?: boolean; write?: JoinedWrite },
@@ -173,7 +173,7 @@ export class RunJournal extends FencedWriter {
     next: readonly PlannedCall[] = [],
   ): Promise<void> {
     const finished = sql`finished as (
-      update tool_call c set state = 'finished', output = ${storableText(output)}, is_error = ${isError}, files = ${filesOf(files)}::jsonb,
+      update tool_call c set state = 'finished', output = ${storableText(output)}, is_error = ${isError}, files = ${filesOf(seen)}::jsonb,
         finished_at = now()
       from fenced where c.run_id = fenced.id and c.step = ${call.step} and c.position = ${call.position}
       returning c.step, c.position, c.started_at)`;
@@ -268,5 +268,5 @@ export class RunJournal extends FencedWriter {
 }
 
 /** As the column has them; most calls know none. */
-const filesOf = (files: ToolResult['files']): string | null =>
-  files && files.length > 0 ? JSON.stringify(files) : null;
+const filesOf = (seen: ToolResult['seen']): string | null =>
+  seen && seen.length > 0 ? JSON.stringify(seen) : null;

@@ -32,7 +32,7 @@ export interface ToolResult {
   /** Paths of the workspace that it is known to have changed. */
   readonly changed?: readonly string[];
   /** Files as the call has read or written them. */
-  readonly files?: readonly KnownFile[];
+  readonly seen?: readonly KnownFile[];
   /** All of the output, where `output` is a shortened form of it. */
   readonly whole?: string;
   /** The plan that the run has from now on. */

@@ -257,7 +257,7 @@ export class Toolbox implements ToolProvider, OnModuleInit {
         };
         const own = known.ofCall();
         const result = await KnownFiles.during(own, () => this.run(context, name, input));
-        return { ...result, files: own.files };
+        return { ...result, seen: own.files };
       },
     };
   }
