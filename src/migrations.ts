@@ -21,6 +21,7 @@ import { RunValuesWithoutChecks } from './agents/runs/migrations/20261124-run-va
 import { RunFilesColumn } from './agents/runs/migrations/20261129-run-files.js';
 import { UnattendedRunEnds } from './agents/runs/migrations/20261129-unattended-runs.js';
 import { Automations } from './automation/automation/migrations/20261127-automations.js';
+import { AutomationWatch } from './automation/automation/migrations/20261129-automation-watch.js';
 import { Chains } from './automation/automation/migrations/20261129-chains.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
 import { NotificationChains } from './automation/notifications/migrations/20261129-notification-chains.js';
@@ -175,4 +176,5 @@ export const migrations = [
   { name: '20261129-loops', class: Loops },
   { name: '20261130-connectors', class: Connectors },
   { name: '20261129-run-files', class: RunFilesColumn },
+  { name: '20261129-automation-watch', class: AutomationWatch },
 ];

@@ -329,6 +329,11 @@ const CALLS: Record<string, () => Promise<Call>> = {
     const { id, triggers } = await hookedAutomation();
     return { path: `/api/automation/deployments/${id}/rotate-secret`, body: { trigger_id: triggers[0].id } };
   },
+  '/api/automation/deliveries/{id}/replay': async () => {
+    const { id: _, ...place } = await automation();
+    const { delivery_id } = await made('/api/automation/trigger', { ...place, wait: 60 });
+    return { path: `/api/automation/deliveries/${delivery_id}/replay`, body: { version: 'live' } };
+  },
   '/api/automation/runs/{id}/cancel': async () => ({
     path: `/api/automation/runs/${await automationRun()}/cancel`,
     body: {},

@@ -7,8 +7,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { approvalExpired, approvalOpened } from '../../src/agents/approvals/index.js';
+import { approvalExpired, approvalOpened, approvalReminded } from '../../src/agents/approvals/index.js';
 import { runFailed, runFinished } from '../../src/agents/runs/index.js';
+import {
+  automationCompleted,
+  automationDrifted,
+  automationFailed,
+  automationPaused,
+  automationSilent,
+  automationSkipped,
+} from '../../src/automation/automation/index.js';
 import { connectorToolsChanged } from '../../src/connections/connectors/index.js';
 import { tokensChanged } from '../../src/connections/tokens/index.js';
 import { domainFailed, domainFailing } from '../../src/hosting/domains/index.js';
@@ -21,6 +29,7 @@ import { formSubmitted, formTroubled } from '../../src/workspaces/forms/index.js
 import { shareUploaded } from '../../src/workspaces/share/index.js';
 import { WebhookReceiver } from '../fakes/webhook-receiver.js';
 import { AgentClient } from '../harness/agent.js';
+import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
 import { freePort } from '../harness/free-port.js';
 import { type Person, TestService } from '../harness/service.js';
@@ -74,6 +83,7 @@ async function everything(): Promise<void> {
   );
   const approval_id = approval?.id ?? '';
   await publish(approvalOpened, { approval_id });
+  await publish(approvalReminded, { approval_id, reminder: 1 });
   await publish(approvalExpired, { approval_id });
   await publish(runFailed, { run_id });
   await publish(runFinished, { run_id });
@@ -88,6 +98,7 @@ async function everything(): Promise<void> {
   const ofForm = { ...form, organization_id, workspace_id };
   await publish(formSubmitted, { ...ofForm, count: 1, output: 'a.csv' });
   await publish(formTroubled, { ...ofForm, id: newId(), problem: 'a' });
+  await automations(workspace_id);
   await templates(workspace_id);
   await connector();
   await sites(workspace_id);
@@ -113,6 +124,32 @@ async function loop(workspace_id: string): Promise<void> {
     until: { check: { run: 'bash', code: 'true' } },
   });
   await ada.client.events(`/api/loops/${body.id}/events`);
+}
+
+/** One that fails, completes, is paused, silent, changed, and not started. */
+async function automations(workspace_id: string): Promise<void> {
+  const own = new Automations(ada.client, workspace_id);
+  const path = await own.script('a', 'true', 'notify: [failed, paused, completed]');
+  const { id: deployment_id } = await own.deploy(path);
+  const [failed, completed] = [newId(), newId()];
+  for (const run of [failed, completed])
+    await service.database.query(
+      `insert into automation_run (id, organization_id, workspace_id, deployment_id, version, file_path, delivery_id,
+         trigger_kind, kind, state, status, lane, lane_max, actor, queued_at, finished_at)
+       select $2, organization_id, workspace_id, id, 1, file_path, gen_random_uuid(), 'schedule', 'script', 'done',
+         'completed', id::text, 1, actor, now(), now() from automation_deployment where id = $1`,
+      [deployment_id, run],
+    );
+  await publish(automationFailed, { run_id: failed });
+  await publish(automationCompleted, { run_id: completed });
+  await service.database.query(
+    "update automation_deployment set state = 'paused', drift = 'changed' where id = $1",
+    [deployment_id],
+  );
+  await publish(automationPaused, { deployment_id });
+  await publish(automationSilent, { deployment_id });
+  await publish(automationDrifted, { deployment_id });
+  await publish(automationSkipped, { deployment_id, reason: 'budget' });
 }
 
 /** A version that is published, one that is blocked, and one that fails. */

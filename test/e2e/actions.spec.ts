@@ -356,7 +356,13 @@ async function automatedThings(): Promise<Json> {
   const { run_id, delivery_id } = await automations.run(file_path);
   return {
     ...{ automation_run: run_id, automation_delivery: delivery_id, automation_version: id, automation: id },
-    ...{ file_path, number: 1, trigger_id: triggers[0].id, automation_secret: id },
+    ...{
+      file_path,
+      number: 1,
+      trigger_id: triggers[0].id,
+      automation_secret: id,
+      automation_webhook: triggers[0].id,
+    },
   };
 }
 

@@ -48,7 +48,7 @@ it('never has an automation start itself', async () => {
 it('never has an automation start itself as a draft', async () => {
   const path = await calling('draft', 'draft', ', "draft": true');
   await own.deploy(path);
-  expect((await own.run(path)).log).toContain('It would be started by itself');
+  expect((await own.run(path)).log).toContain('A draft is run by a person');
   const runs = (await own.runs()).filter(({ file_path }: Json) => file_path === path);
   expect(runs).toHaveLength(1);
 });

@@ -276,7 +276,7 @@ describe('the address and the secret', () => {
 it('what comes from outside is data: an agent that obeys it can do no more than its file names', async () => {
   const path = await own.file(
     'obeying',
-    'on:\n  - webhook: {}\ntools: [read_file, "write_*"]',
+    'on:\n  - webhook: {}\ntools: [read_file, "ba*"]',
     'Summarize what came in.\n',
   );
   const { secrets } = await own.deploy(path);

@@ -674,7 +674,7 @@ describe('reservations', () => {
     await sql`
       with paid as (
         select ${runId}::uuid as id, ${organizationId}::uuid as organization_id, ${workspaceId}::uuid as workspace_id,
-          ${runId}::uuid as chat_id, ${stranger.id}::uuid as created_by, ${PAID} as model
+          ${runId}::uuid as chat_id, ${stranger.id}::uuid as created_by, ${PAID} as model, null::uuid as deployment_id
       ), ${sql.join(enterModelCall(sql`paid`, { step: 1, model: 'local/small', usage, costUsd, isHeld: true }))}
       select 1`.execute(database.tables());
   }

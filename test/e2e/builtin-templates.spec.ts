@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -34,7 +35,9 @@ it('are there from the beginning, and stay as they are', async () => {
     'data-analysis',
     'documentation-site',
     'form-dashboard',
+    'support-inbox',
     'web-app',
+    'weekly-report',
   ]);
   const id = ids.get('web-app');
   const { body } = await ada.client.get(`/api/templates/${id}`);
@@ -91,4 +94,38 @@ it('form with dashboard: the form has no mistake, and the dashboard shows what i
   expect(shown).toContain('2 responses, mean rating 4.5');
   expect(shown).toContain('Talks</th><td><span style=\\"width:100%\\"></span>2');
   expect(shown).toContain('A &#60;b&#62;, please');
+});
+
+it('weekly report: its automation is deployed without a mistake, and writes a report', async () => {
+  const own = new Automations(
+    ada.client,
+    await clone('weekly-report', { team: 'Ops', timezone: 'Europe/Berlin' }),
+  );
+  const deployed = await own.deploy('automations/weekly-report.md');
+  expect(deployed).toMatchObject({ state: 'live', findings: [], drift: 'none' });
+  expect(deployed.triggers[0]).toMatchObject({ kind: 'schedule', config: { timezone: 'Europe/Berlin' } });
+  const run = await own.run('automations/weekly-report.md');
+  expect(run).toMatchObject({ status: 'completed', output: { projects: 3 } });
+  expect(await own.fileText(run.output.report)).toContain('| Website | 13.5 |');
+});
+
+it('support inbox: what people hand in becomes tickets, each once', async () => {
+  const workspace = await clone('support-inbox', { product: 'the shop' });
+  const own = new Automations(ada.client, workspace);
+  const shared = await ada.client.post(`/api/workspaces/${workspace}/forms/share`, {
+    path: 'forms/support.form',
+  });
+  expect([shared.status, shared.body.detail]).toEqual([200, undefined]);
+  expect(await own.deploy('automations/tickets.md')).toMatchObject({ state: 'live', findings: [] });
+  await own.write(
+    'forms/support.csv',
+    'id,submitted_at,email,urgency,question\n1,x,ann@example.com,Whenever,"Two\nlines, ""quoted"""\n2,x,bob@example.com,Now,Help\n',
+  );
+  const run = await own.run('automations/tickets.md');
+  expect(run).toMatchObject({ status: 'completed', output: { tickets: 2 } });
+  expect(await own.fileText('tickets/1.md')).toBe(
+    '# Whenever: ann@example.com\n\n> Two\n> lines, "quoted"\n',
+  );
+  expect(await own.fileText('tickets/README.md')).toMatch(/Now.*bob.*\n.*Whenever.*ann/);
+  expect((await own.run('automations/tickets.md')).output).toEqual({ tickets: 2, made: 0 });
 });

@@ -160,6 +160,7 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     user_id: other.id,
     actor_id: other.id,
     service_account_id: account.body.id,
+    run_as: account.body.id,
     key_id: accountKey.body.id,
     api_key_id: key.body.id,
     session_id: sessions.body.items[0].id,
@@ -213,6 +214,7 @@ async function automationOf(
   return {
     deployment_id: body.id,
     trigger_id: body.triggers[0].id,
+    automation_trigger_id: body.triggers[0].id,
     automation_run_id: made?.run ?? '',
     automation_delivery_id: made?.delivery ?? '',
   };

@@ -10,6 +10,9 @@ export const approvalResolved = defineEvent<{ approval_id: string }>('approval.r
 /** A person is asked, and no decision was made yet. */
 export const approvalOpened = defineEvent<{ approval_id: string }>('approval.opened');
 
+/** A decision is waited for still: the first or the second reminder. */
+export const approvalReminded = defineEvent<{ approval_id: string; reminder: number }>('approval.reminded');
+
 /** No decision was made in time. */
 export const approvalExpired = defineEvent<{ approval_id: string }>('approval.expired');
 

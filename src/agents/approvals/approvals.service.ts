@@ -14,7 +14,13 @@ import { type ApprovalRow, recordDecision } from './approval.js';
 import { ApprovalAccess, requirePerson, requireSignIn } from './approval-access.js';
 import { ApprovalWording } from './approval-wording.js';
 import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
-import { approvalAsked, approvalExpired, approvalResolved, approvalResolving } from './approvals.events.js';
+import {
+  approvalAsked,
+  approvalExpired,
+  approvalReminded,
+  approvalResolved,
+  approvalResolving,
+} from './approvals.events.js';
 import { ApprovalsStore, type Resolution } from './approvals.store.js';
 
 /** What people are asked, and what they decide. */
@@ -165,11 +171,13 @@ export class ApprovalsService {
 
 const AT_ONCE = 100;
 
-/** Expires the approvals that were not decided in time. */
+/** Reminds people of approvals that are not decided yet, and expires those that were not decided in time. */
 @Injectable()
 export class ApprovalDeadlines implements OnApplicationBootstrap {
   constructor(
     private readonly config: Config,
+    private readonly database: Database,
+    private readonly events: Events,
     private readonly timers: DueTimers,
     private readonly store: ApprovalsStore,
     private readonly approvals: ApprovalsService,
@@ -179,9 +187,18 @@ export class ApprovalDeadlines implements OnApplicationBootstrap {
     if (!this.config.runsJobs) return;
     this.timers.start({
       topic: approvalAsked,
-      take: () => this.expire(),
+      take: async () => (await this.remind()) + (await this.expire()),
       next: () => this.store.untilNextDeadline(),
       failure: 'cannot end overdue approvals; trying again',
+    });
+  }
+
+  private remind(): Promise<number> {
+    return this.database.transaction(async unit => {
+      const due = await this.store.takeReminders(unit, AT_ONCE);
+      for (const { id: approval_id, reminder } of due)
+        await this.events.publish(unit, approvalReminded, { approval_id, reminder });
+      return due.length;
     });
   }
 

@@ -149,12 +149,11 @@ export class ApprovalsStore {
     return rows.length > 0;
   }
 
-  /** Milliseconds until the next deadline of a question that is open; undefined where none is. */
+  /** Milliseconds until the next deadline, or the next reminder, of a question that is open; undefined where none is. */
   async untilNextDeadline(): Promise<number | undefined> {
     const { rows } = await sql<{ ms: number | null }>`
-      select extract(epoch from min(expires_at) - now())::float8 * 1000 as ms from approval where status = 'pending'`.execute(
-      this.database.tables(),
-    );
+      select extract(epoch from min(coalesce(${REMIND_AT}, expires_at)) - now())::float8 * 1000 as ms
+      from approval where status = 'pending'`.execute(this.database.tables());
     return rows[0]?.ms ?? undefined;
   }
 
@@ -165,6 +164,17 @@ export class ApprovalsStore {
       this.database.tables(),
     );
     return rows.map(({ id }) => id);
+  }
+
+  /** Questions of which people are to be reminded now, each counted as such; a reminder that came too late is left out. */
+  async takeReminders(unit: UnitOfWork, limit: number): Promise<{ id: string; reminder: number }[]> {
+    const { rows } = await sql<{ id: string; reminder: number }>`
+      update approval set reminders = case when now() >= ${remindAt(1)} then 2 else 1 end
+      where id in (
+        select id from approval where status = 'pending' and ${REMIND_AT} <= now() and expires_at > now()
+        order by expires_at limit ${limit} for update skip locked)
+      returning id, reminders as reminder`.execute(unit.tables());
+    return rows;
   }
 
   /** Uses an allowed one up, for the same call by the same caller; says whether it could. */
@@ -203,6 +213,15 @@ export class ApprovalsStore {
   }
 }
 
+/** The parts of the time for a question after which people are reminded of it. */
+const REMINDERS = [0.5, 0.9] as const;
+
+const remindAt = (index: 0 | 1): RawBuilder<Date> =>
+  sql`created_at + (expires_at - created_at) * ${sql.lit(REMINDERS[index])}`;
+
+/** When people are next reminded; null: no more, or of such a question never. */
+const REMIND_AT: RawBuilder<Date | null> = sql`case reminders when 0 then ${remindAt(0)} when 1 then ${remindAt(1)} end`;
+
 /** A call of a run that a person is asked about. */
 export interface AskedCall {
   readonly id: string;
@@ -223,9 +242,9 @@ export const approvalRows = (
 ): RawBuilder<unknown> => sql`
   questions as (
     insert into approval (id, subject_kind, organization_id, workspace_id, chat_id, run_id, step, position, call_id, tool, effect,
-      input, requested_by, status, expires_at, created_at)
+      input, requested_by, status, expires_at, created_at, reminders)
     select a.id, 'run_tool_call', organization_id, workspace_id, chat_id, r.id, a.step, a.position, a.call_id, a.tool,
-      a.effect, a.input, created_by, 'pending', a.expires_at, now()
+      a.effect, a.input, created_by, 'pending', a.expires_at, now(), case when r.approval_seconds is not null then 0 end
     from ${run} r, jsonb_to_recordset(${storable(asked)}::jsonb) as a(id uuid, step int, position int, call_id text, tool text,
       effect text, input jsonb, expires_at timestamptz)
     on conflict (run_id, step, position) where run_id is not null do nothing)`;

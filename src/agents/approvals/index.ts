@@ -12,6 +12,7 @@ export {
   approvalAsked,
   approvalExpired,
   approvalOpened,
+  approvalReminded,
   approvalResolved,
   approvalResolving,
 } from './approvals.events.js';

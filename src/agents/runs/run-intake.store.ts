@@ -46,10 +46,19 @@ export interface NewRun {
   unattended?: Unattended;
 }
 
+/** The run of an automation. */
+interface AutomatedWork {
+  readonly automationRunId: string;
+  /** null: a draft. */
+  readonly deploymentId: string | null;
+  /** How long people are waited for who are asked about a call. */
+  readonly approvalSeconds: number;
+}
+
 /** What starts a run without a request, and what limits it. */
 export interface Unattended {
   /** The run of an automation whose work it is, or the loop of which it is an iteration. */
-  readonly of: { readonly automationRunId: string } | { readonly loopId: string };
+  readonly of: AutomatedWork | { readonly loopId: string };
   /** What it goes by, where that is not the agent of its chat. */
   readonly pinned: PinnedAgent | null;
   readonly toolsAbove: readonly (readonly string[])[];
@@ -160,9 +169,15 @@ export function taskRows(parent: Sql, { chat, run, call, depth, toolsAbove }: Ne
       parent_position: call?.position ?? null,
       depth,
       tools_above: JSON.stringify(toolsAbove),
+      deployment_id: ofRunAbove('deployment_id', chat.task_of),
+      approval_seconds: ofRunAbove('approval_seconds', chat.task_of),
     }),
   ];
 }
+
+/** What a task has of the run above it. */
+const ofRunAbove = (column: 'deployment_id' | 'approval_seconds', id: string): Sql =>
+  sql`(select ${sql.ref(column)} from run where id = ${id}::uuid)`;
 
 /** The rows of an accepted message and its run, in the chat that `target` gives. */
 function messageRows(
@@ -229,7 +244,12 @@ function newRunRows(
 
 function unattendedColumns({ of, pinned, toolsAbove, isFresh = false }: Unattended): Record<string, unknown> {
   return {
-    ...('loopId' in of ? { loop_id: of.loopId } : { automation_run_id: of.automationRunId }),
+    ...('loopId' in of
+      ? { loop_id: of.loopId }
+      : {
+          ...{ automation_run_id: of.automationRunId, deployment_id: of.deploymentId },
+          approval_seconds: of.approvalSeconds,
+        }),
     pinned: pinned && JSON.stringify(pinned),
     tools_above: JSON.stringify(toolsAbove),
     fresh_context: isFresh,

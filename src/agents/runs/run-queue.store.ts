@@ -26,6 +26,7 @@ const EXECUTED = [
   'fallback_models',
   'budget',
   'on_approval',
+  'approval_seconds',
   'response_schema',
   'parent_id',
   'depth',

@@ -264,7 +264,8 @@ export class FencedWriter {
         update run set last_event = last_event + ${events.length} ${change ? sql`, ${change}` : sql``}
         where id = ${id} and attempt = ${attempt} and status = 'pending' ${where ? sql`and ${where}` : sql``}
           ${joined ? sql`and (select count(*) from present) >= 0` : sql``}
-        returning id, last_event, organization_id, workspace_id, chat_id, number, created_by, model, steers
+        returning id, last_event, organization_id, workspace_id, chat_id, number, created_by, model, steers, deployment_id,
+          approval_seconds
       ), ${sql.join([sql`told as (${eventRows(FENCED, events)})`, ...also])}
       select last_event, steers, ${hasNext} as has_next ${precedesModelCall ? sql`, ${hardStopOver(FENCED)} as hard_stop` : sql``}
         ${joined ? sql`, exists (select from step) as recorded` : sql``}

@@ -58,6 +58,7 @@ import { TasksStore } from './tasks.store.js';
   exports: [
     RunApprovals,
     RunAuthority,
+    RunEvents,
     RunExecutor,
     RunFiles,
     RunIntake,

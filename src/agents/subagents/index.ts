@@ -1,5 +1,5 @@
 export { AgentFiles, AgentGuide, ASSISTANT, instructionsOf } from './agent-guide.js';
-export { type PinnedAgent, SKILL, type Skill, type Subagent } from './definitions.js';
+export { type PinnedAgent, readSubagent, SKILL, type Skill, type Subagent } from './definitions.js';
 export { AGENT_NAME } from './subagents.dto.js';
 export { SubagentsModule } from './subagents.module.js';
 export { requireAgent, SubagentsService, ToolNames } from './subagents.service.js';

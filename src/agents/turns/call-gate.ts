@@ -16,7 +16,7 @@ export class CallGate {
   constructor(
     private goesBy: ApprovalPolicy,
     approvals: readonly ApprovalRow[],
-    private readonly run: Pick<RunRow, 'on_approval' | 'actor' | 'parent_id'>,
+    private readonly run: Pick<RunRow, 'on_approval' | 'approval_seconds' | 'actor' | 'parent_id'>,
   ) {
     this.decided = new Map(approvals.map(row => [`${row.step}/${row.position}`, row]));
     const forRun = approvals.filter(({ status, scope }) => status === 'allowed' && scope === 'run');
@@ -38,6 +38,11 @@ export class CallGate {
     // A task is executed within the run above it, which has a worker slot: it reports back, and that run can ask.
     const isUnattended = (this.policy.is_default && isProgram) || parent_id !== null;
     return on_approval ?? (isUnattended ? 'refuse' : 'wait');
+  }
+
+  /** How long people have to decide about its calls. */
+  get deadlineSeconds(): number {
+    return this.run.approval_seconds ?? this.policy.deadline_seconds;
   }
 
   /** Whether the run ends where a person would have to be asked. */

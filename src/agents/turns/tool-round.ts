@@ -237,8 +237,8 @@ export class ToolRound {
 
   /** Asks about every call that needs it at once; the run goes on when all of them are decided. */
   private async ask(left: readonly OpenCall[]): Promise<never> {
-    const { policy, fails } = this.tools.gate;
-    const expires_at = new Date(Date.now() + policy.deadline_seconds * 1000);
+    const { deadlineSeconds, fails } = this.tools.gate;
+    const expires_at = new Date(Date.now() + deadlineSeconds * 1000);
     const asked: AskedCall[] = [];
     const events: NewEvent[] = [];
     for (const call of left) {

@@ -4,13 +4,20 @@ import { ModelsModule } from '../../agents/models/index.js';
 import { RunsModule } from '../../agents/runs/index.js';
 import { SubagentsModule } from '../../agents/subagents/index.js';
 import { ToolsModule } from '../../agents/tools/index.js';
+import { BillingModule } from '../../identity/billing/index.js';
+import { OrganizationsModule } from '../../identity/organizations/index.js';
+import { ServiceAccountsModule } from '../../identity/service-accounts/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
+import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
+import { AskedRuns, RunViews } from './asking/index.js';
+import { AutomationEventsController } from './automation-events.controller.js';
+import { AutomationEventsService } from './automation-events.service.js';
 import { AutomationRunsService } from './automation-runs.service.js';
 import { AutomationsService } from './automations.service.js';
 import { DeliveriesService } from './deliveries.service.js';
-import { Closures, Deployer, TriggerSetups } from './deploying/index.js';
+import { Closures, Deployer, DriftWatch, StandIns, TriggerSetups } from './deploying/index.js';
 import { DeploymentsService } from './deployments.service.js';
 import { AutomationRunsStore, DeliveriesStore, DeploymentsStore } from './records/index.js';
 import {
@@ -20,8 +27,10 @@ import {
   Expectations,
   Intake,
   RunEnds,
+  RunFiles,
   RunMeansReader,
   ScriptWork,
+  SilenceWatch,
   WrittenFiles,
 } from './running/index.js';
 import { ReadInputTool } from './tools/read-input.js';
@@ -30,7 +39,11 @@ import { DeploymentViews } from './views/index.js';
 /** Automations: files that are deployed, and run without a person. */
 @Module({
   imports: [
+    BillingModule,
+    OrganizationsModule,
+    ServiceAccountsModule,
     CoreModule,
+    ChangesModule,
     SandboxesModule,
     ModelsModule,
     SubagentsModule,
@@ -38,14 +51,18 @@ import { DeploymentViews } from './views/index.js';
     RunsModule,
     MessagesModule,
   ],
-  controllers: [AutomationsService, DeploymentsService, AutomationRunsService, DeliveriesService].map(
-    service => RoutesOf(service),
-  ),
+  controllers: [
+    ...[AutomationsService, DeploymentsService, AutomationRunsService, DeliveriesService].map(service =>
+      RoutesOf(service),
+    ),
+    AutomationEventsController,
+  ],
   providers: [
     ...[AutomationsService, DeploymentsService, AutomationRunsService, DeliveriesService],
+    ...[AutomationEventsService, AskedRuns, RunViews],
     ...[DeploymentsStore, AutomationRunsStore, DeliveriesStore],
-    ...[Closures, Deployer, DeploymentViews, TriggerSetups],
-    ...[ChainGuard, Intake, RunEnds, RunMeansReader, Expectations, WrittenFiles],
+    ...[Closures, Deployer, StandIns, DriftWatch, SilenceWatch, DeploymentViews, TriggerSetups],
+    ...[ChainGuard, Intake, RunEnds, RunMeansReader, RunFiles, Expectations, WrittenFiles],
     ...[AgentWork, ScriptWork, AutomationStarter, ReadInputTool],
   ],
   exports: [DeploymentsStore, AutomationRunsStore, DeliveriesStore, TriggerSetups, Intake, RunEnds],

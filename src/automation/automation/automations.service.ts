@@ -7,9 +7,10 @@ import { Database } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { Closures, Deployer } from './deploying/index.js';
+import { RunViews } from './asking/index.js';
+import { Closures, Deployer, StandIns } from './deploying/index.js';
 import { isAutomationPath } from './file/index.js';
-import { type DeploymentRow, DeploymentsStore } from './records/index.js';
+import { AutomationRunsStore, type DeploymentRow, DeploymentsStore } from './records/index.js';
 import { nextFires } from './schedules/index.js';
 import {
   DeployAutomation,
@@ -25,6 +26,7 @@ import {
 } from './views/index.js';
 
 const MAX_FIRES = 5;
+const RUNS_SHOWN = 5;
 
 /** Automations: files that say what is to be done when, and their deployments. */
 @Injectable()
@@ -34,8 +36,11 @@ export class AutomationsService {
     private readonly workspaces: WorkspacesStore,
     private readonly deployments: DeploymentsStore,
     private readonly closures: Closures,
+    private readonly runs: AutomationRunsStore,
     private readonly deployer: Deployer,
+    private readonly standIns: StandIns,
     private readonly views: DeploymentViews,
+    private readonly runViews: RunViews,
     private readonly audit: Audit,
   ) {}
 
@@ -97,16 +102,26 @@ export class AutomationsService {
     if (input.expected_digest !== undefined && input.expected_digest !== digest)
       throw new Conflict('Its files have changed since they were validated; validate them again');
     const { organization_id, id: workspace_id } = workspace;
+    const { work } = pinned.definition;
+    const acting = input.run_as
+      ? await this.standIns.actorFor(actor, input.run_as, workspace, work.kind)
+      : actor;
     return this.database.transaction(async unit => {
       await this.workspaces.requireLocked(unit, actor, 'automation.deploy', workspace_id);
       const place = { organization_id, workspace_id, file_path: path };
-      const { deployment, secrets } = await this.deployer.deploy(unit, place, actor, {
-        digest,
-        files,
-        pinned,
-      });
+      const { deployment, secrets } = await this.deployer.deploy(
+        unit,
+        place,
+        { deployedBy: actor, acting },
+        {
+          digest,
+          files,
+          pinned,
+        },
+      );
       const { tools, actions, triggers } = pinned.definition;
-      const details = { file_path: path, version: deployment.version, digest, tools, actions };
+      const run_as = input.run_as ?? null;
+      const details = { file_path: path, version: deployment.version, digest, tools, actions, run_as };
       await this.audit.record(unit, actor, 'automation.deploy', targetOf(deployment), {
         ...details,
         triggers: triggers.map(({ kind }) => kind),
@@ -155,7 +170,11 @@ export class AutomationsService {
     output: DeploymentView,
   })
   async read(actor: Actor, { id }: DeploymentId): Promise<DeploymentView> {
-    return this.view(actor, await this.deployments.require(actor, 'automation.read', id));
+    const deployment = await this.deployments.require(actor, 'automation.read', id);
+    const workspace = await this.workspaces.require(actor, 'automation.read', deployment.workspace_id);
+    const rows = await this.runs.list(actor, { deploymentId: id, limit: RUNS_SHOWN });
+    const last_runs = await this.runViews.all(rows);
+    return { ...(await this.views.whole(deployment, workspace)), last_runs };
   }
 
   private async view(actor: Actor, deployment: DeploymentRow): Promise<DeploymentView> {

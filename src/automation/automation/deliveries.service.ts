@@ -4,10 +4,18 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { iso, isoOrNull } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
-import { NotFound, unseenAs } from '../../platform/errors/index.js';
+import { Conflict, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { DeliveriesStore, type DeliveryRow, DeploymentsStore } from './records/index.js';
-import { DeliveryId, DeliveryPage, DeliveryView, ListDeliveries } from './views/index.js';
+import { AskedRuns } from './asking/index.js';
+import { AutomationRunsStore, DeliveriesStore, type DeliveryRow, DeploymentsStore } from './records/index.js';
+import {
+  AutomationRunView,
+  DeliveryId,
+  DeliveryPage,
+  DeliveryView,
+  ListDeliveries,
+  ReplayDelivery,
+} from './views/index.js';
 
 type Asked = DeliveryRow & { readonly organization_id: string };
 
@@ -18,6 +26,8 @@ export class DeliveriesService {
     private readonly workspaces: WorkspacesStore,
     private readonly deployments: DeploymentsStore,
     private readonly deliveries: DeliveriesStore,
+    private readonly runs: AutomationRunsStore,
+    private readonly asked: AskedRuns,
   ) {}
 
   @Action({
@@ -61,6 +71,26 @@ export class DeliveriesService {
     const delivery = await this.require(actor, 'automation.read', id);
     const payload = this.deliveries.payloadOf(delivery);
     return { ...viewOf(delivery), ...(payload !== undefined && { payload: JSON.parse(payload) }) };
+  }
+
+  @Action({
+    name: 'automation_delivery_replay',
+    route: 'POST /api/automation/deliveries/:id/replay',
+    on: { id: 'automation_delivery' },
+    summary:
+      'Start an automation with what came in before, whatever became of that, on the authority of the caller',
+    effect: 'write',
+    permission: 'automation.run',
+    input: ReplayDelivery,
+    output: AutomationRunView,
+    commitsAnswer: true,
+    refuses: { 404: 'No such delivery', 409: 'What came in, or its version, is not kept any more' },
+  })
+  async replay(actor: Actor, { id, version = 'live' }: ReplayDelivery): Promise<AutomationRunView> {
+    const delivery = await this.require(actor, 'automation.run', id);
+    if (!delivery.deployment_id) throw new Conflict('It was brought to a draft; start that again');
+    const run = delivery.run_id ? await this.runs.find(delivery.run_id) : undefined;
+    return this.asked.again(actor, delivery, run, version);
   }
 
   @Subject('automation_delivery', 'workspace', ({ organization_id, workspace_id }: Asked) => ({

@@ -10,6 +10,12 @@ export { matchesFilter, type ScheduleTrigger, type Verification, type WebhookTri
 export {
   AUTOMATION_TRIGGERS,
   AutomationRunsStore,
+  automationCompleted,
+  automationDrifted,
+  automationFailed,
+  automationPaused,
+  automationSilent,
+  automationSkipped,
   DeliveriesStore,
   type DeliveryRow,
   type DeploymentRow,

@@ -1,9 +1,12 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
+import { CoreModule } from '../../workspaces/core/index.js';
+import { ExposureModule } from '../../workspaces/exposure/index.js';
 import { AutomationsModule } from '../automation/index.js';
 import { HeldDeliveries } from './held-deliveries.js';
 import { ScheduleFiring, ScheduleSetup, SchedulesStore } from './schedules/index.js';
 import {
+  ExposedWebhooks,
   ForgedSignatures,
   HooksController,
   HooksStore,
@@ -15,11 +18,12 @@ import {
 
 /** What starts automations, besides people. */
 @Module({
-  imports: [AutomationsModule],
+  imports: [CoreModule, ExposureModule, AutomationsModule],
   controllers: [HooksController, RoutesOf(WebhookRotation)],
   providers: [
     ...[SchedulesStore, ScheduleSetup, ScheduleFiring, HeldDeliveries],
     ...[HooksStore, WebhookSecrets, WebhookSetup, WebhookIntake, WebhookRotation, ForgedSignatures],
+    ExposedWebhooks,
   ],
 })
 export class TriggersModule {}

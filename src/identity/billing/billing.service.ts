@@ -7,7 +7,7 @@ import { Invalid } from '../../platform/errors/index.js';
 import { OrganizationId, OrganizationsStore } from '../organizations/index.js';
 import { BillingView, BudgetView, ReadUsage, SetBudget, UsageReportView } from './billing.dto.js';
 import { Budgets, DefaultBudgets } from './budgets.js';
-import { NOTHING_USED, UsageStore } from './ledger.store.js';
+import { UsageStore } from './ledger.store.js';
 
 /** A stretch of time; its end is not part of it. */
 interface Period {
@@ -79,7 +79,7 @@ export class BillingService {
     name: 'billing_usage_get',
     route: 'GET /api/organizations/:orgId/billing/usage',
     on: 'organization_id',
-    summary: 'Sum up what an organization used in a period, by workspace, model, user or day',
+    summary: 'Sum up what an organization used in a period, by workspace, model, user, automation or day',
     effect: 'read',
     permission: 'billing.read',
     input: ReadUsage,
@@ -89,10 +89,7 @@ export class BillingService {
     const { group_by = 'day' } = input;
     const { id } = await this.organizations.require(actor, 'billing.read', input.organization_id);
     const period = periodOf(input, new Date());
-    const sums =
-      group_by === 'automation'
-        ? { items: [], total: NOTHING_USED }
-        : await this.usage.sums(reachOf(actor, id), period, group_by);
+    const sums = await this.usage.sums(reachOf(actor, id), period, group_by);
     return { ...periodView(period), group_by, ...sums };
   }
 

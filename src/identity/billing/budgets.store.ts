@@ -84,12 +84,16 @@ export class BudgetsStore {
   }
 
   /** The hard stop that has no room for one more call, were all calls in flight free of charge. */
-  async findReached(scope: Scope, estimateUsd: number | null): Promise<RefusalRow | undefined> {
+  async findReached(
+    scope: Scope,
+    estimateUsd: number | null,
+    within: Pick<Database, 'tables'> = this.database,
+  ): Promise<RefusalRow | undefined> {
     const { rows } = await sql<RefusalRow>`
       select scope_id, monthly_usd, spent_usd, false as is_full, null as held_until
       from hard_stops(${scope.organizationId}, ${scope.workspaceId}, null)
       where spent_usd >= monthly_usd or spent_usd + ${estimateUsd}::numeric > monthly_usd limit 1`.execute(
-      this.tables,
+      within.tables(),
     );
     return rows[0];
   }

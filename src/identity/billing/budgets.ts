@@ -77,6 +77,11 @@ export class Budgets {
     if (refusal) throw await this.refused(scope, refusal, estimateUsd);
   }
 
+  /** Whether a model call would be refused by now, whatever it costs; for a transaction that decides by it. */
+  async isReached(unit: UnitOfWork, scope: Scope): Promise<boolean> {
+    return (await this.store.findReached(scope, null, unit)) !== undefined;
+  }
+
   /** Sets the budget of a scope; the caller has checked that `actor` may. */
   async set(unit: UnitOfWork, actor: Actor, scope: Scope, fields: BudgetFields): Promise<void> {
     const { monthly_usd, hard_stop = true } = fields;

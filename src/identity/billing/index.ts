@@ -6,6 +6,7 @@ export type { PlannedSpend } from './budgets.store.js';
 export {
   enterBuild,
   enterModelCall,
+  enterScript,
   enterServer,
   enterStorage,
   enterToolCall,

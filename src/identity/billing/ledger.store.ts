@@ -32,10 +32,10 @@ export function enterModelCall(
 ): RawBuilder<unknown>[] {
   const entered = sql`entered as (
     insert into usage_entry (time, organization_id, workspace_id, chat_id, run_id, step, actor_id, kind, model, input_tokens,
-      output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd)
+      output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd, deployment_id)
     select now(), organization_id, workspace_id, chat_id, id, ${step}::int, created_by, 'model_call', ${model}, ${usage.input_tokens},
       ${usage.output_tokens}, ${usage.cache_read_tokens}, ${usage.cache_write_tokens}, ${usage.reasoning_tokens},
-      ${costUsd}::numeric from ${run})`;
+      ${costUsd}::numeric, deployment_id from ${run})`;
   return [
     entered,
     ...(isHeld ? [freeReservation(run)] : []),
@@ -46,9 +46,9 @@ export function enterModelCall(
 /** As {@link enterModelCall}, for a tool call that has run: `finished` gives the row of the call. */
 export function enterToolCall(run: RawBuilder<unknown>, finished: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`entered as (
-    insert into usage_entry (time, organization_id, workspace_id, chat_id, run_id, step, position, actor_id, kind, seconds)
+    insert into usage_entry (time, organization_id, workspace_id, chat_id, run_id, step, position, actor_id, kind, seconds, deployment_id)
     select now(), r.organization_id, r.workspace_id, r.chat_id, r.id, f.step, f.position, r.created_by, 'tool_seconds',
-      extract(epoch from now() - f.started_at) from ${run} r, ${finished} f)`;
+      extract(epoch from now() - f.started_at), r.deployment_id from ${run} r, ${finished} f)`;
 }
 
 /** As {@link enterModelCall}, for a run that ends without another call: nothing is held for it any more. */
@@ -97,6 +97,23 @@ export async function enterServer(
   );
 }
 
+/** Enters how long the script of an automation ran; `deploymentId` is null where it is not deployed. */
+export async function enterScript(
+  unit: Pick<UnitOfWork, 'tables'>,
+  entry: {
+    organizationId: string;
+    workspaceId: string;
+    actorId: string;
+    deploymentId: string | null;
+    seconds: number;
+  },
+): Promise<void> {
+  await sql`
+    insert into usage_entry (time, organization_id, workspace_id, actor_id, kind, seconds, deployment_id)
+    values (now(), ${entry.organizationId}, ${entry.workspaceId}, ${entry.actorId}, 'tool_seconds', ${entry.seconds},
+      ${entry.deploymentId})`.execute(unit.tables());
+}
+
 /** In the order of ids, so that statements that meet here wait for each other and never in a circle. */
 function spentOn(run: RawBuilder<unknown>, costUsd: number): RawBuilder<unknown> {
   return sql`spent as (
@@ -132,12 +149,13 @@ export async function alertOnChange(unit: UnitOfWork, scopeId: string): Promise<
     select 1`.execute(unit.tables());
 }
 
-type Grouping = Exclude<NonNullable<ReadUsage['group_by']>, 'automation'>;
+type Grouping = NonNullable<ReadUsage['group_by']>;
 
 const KEYS: Record<Grouping, RawBuilder<string | null>> = {
   workspace: sql`workspace_id::text`,
   model: sql`model`,
   user: sql`actor_id::text`,
+  automation: sql`deployment_id::text`,
   day: sql`to_char(time at time zone 'utc', 'YYYY-MM-DD')`,
 };
 
@@ -157,7 +175,7 @@ interface SumRow {
   unpriced_calls: string;
 }
 
-export const NOTHING_USED: UsageSumView = {
+const NOTHING_USED: UsageSumView = {
   model_calls: 0,
   input_tokens: 0,
   output_tokens: 0,
@@ -178,7 +196,7 @@ export class UsageStore {
 
   /**
    * What an organization used from `from` until before `to`, in groups and in all: one look at the ledger. With
-   * `workspaceIds`, what these used alone.
+   * `workspaceIds`, what these used alone; by automation, what deployments used alone.
    */
   async sums(
     { organizationId, workspaceIds }: { organizationId: string; workspaceIds: readonly string[] | null },
@@ -190,6 +208,7 @@ export class UsageStore {
       from (
         select *, ${KEYS[grouping]} as key from usage_entry
         where organization_id = ${organizationId}
+          and (${grouping === 'automation' ? sql`deployment_id is not null` : sql`true`})
           and (${workspaceIds}::uuid[] is null or workspace_id = any(${workspaceIds}::uuid[])) and time >= ${from.toISOString()}::timestamptz and time < ${to.toISOString()}::timestamptz
       ) entry
       group by grouping sets ((key), ()) order by key`.execute(this.database.tables());

@@ -11,5 +11,6 @@ import { ServiceAccountsStore } from './service-accounts.store.js';
   imports: [KeysModule, OrganizationsModule],
   controllers: [RoutesOf(ServiceAccountsService), RoutesOf(ServiceAccountKeysService)],
   providers: [ServiceAccountsService, ServiceAccountsStore, ServiceAccountKeysService],
+  exports: [ServiceAccountsStore],
 })
 export class ServiceAccountsModule {}

@@ -42,6 +42,11 @@ export class ServiceAccountsStore {
     return { account, ownRole };
   }
 
+  /** For what acts as it; callers check who may have that. */
+  find(id: string): Promise<Pick<Row<'service_account'>, 'organization_id' | 'name'> | undefined> {
+    return this.accounts(this.database).where('s.id', '=', id).executeTakeFirst();
+  }
+
   list(organizationId: string, input: PageInput): Promise<Page<ServiceAccountView>> {
     const query = this.accounts(this.database).where('s.organization_id', '=', organizationId);
     return pageById(query, input, serviceAccountView, { by: 's.id' });

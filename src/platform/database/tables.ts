@@ -47,7 +47,7 @@ export interface Schema {
     requested_by: string; status: 'pending' | 'allowed' | 'denied' | 'expired' | 'cancelled';
     scope: 'once' | 'run' | null; note: string | null; decided_by: string | null; decided_at: Time | null;
     used_at: Time | null; expires_at: Time; created_at: Time; client_name: string | null;
-    credential_id: string | null;
+    credential_id: string | null; reminders: number | null;
   };
   approval_policy: {
     workspace_id: string; read: 'auto' | 'ask' | 'deny'; write: 'auto' | 'ask' | 'deny';
@@ -89,7 +89,11 @@ export interface Schema {
     state: 'live' | 'paused' | 'stopped'; paused_reason: string | null; version: number; last_version: number;
     actor: Json<'automation_deployment.actor'>; chat_id: string | null; failures_in_row: Generated<number>;
     last_success_at: Time | null; alerted_at: Time | null; created_by: string; created_at: Time;
-    updated_at: Time; loops_reported_at: Time | null;
+    updated_at: Time; loops_reported_at: Time | null; silent_at: Time | null;
+    drift: Generated<'none' | 'changed' | 'missing' | 'invalid'>; drift_at: Generated<Time>;
+  };
+  automation_output: {
+    run_id: string; number: number; text: string; created_at: Time;
   };
   automation_run: {
     id: string; organization_id: string; workspace_id: string; deployment_id: string | null;
@@ -102,7 +106,7 @@ export interface Schema {
     exit_code: number | null; cost_usd: number | null;
     chain: Generated<Told<'automation_run.chain', string[]>>; attempt: Generated<number>;
     replay_of: string | null; cancelled_at: Time | null; queued_at: Time; started_at: Time | null;
-    finished_at: Time | null;
+    finished_at: Time | null; scheduled_for: Time | null; output_bytes: Generated<number>;
   };
   automation_seen: {
     trigger_id: string; key: string; delivery_id: string; seen_at: Time;
@@ -533,7 +537,7 @@ export interface Schema {
     kind: 'model_call' | 'tool_seconds' | 'storage_byte_hours' | 'build_seconds' | 'server_seconds';
     model: string | null; input_tokens: Big | null; output_tokens: Big | null; cache_read_tokens: Big | null;
     cache_write_tokens: Big | null; reasoning_tokens: Big | null; seconds: number | null;
-    byte_hours: number | null; cost_usd: Big | null;
+    byte_hours: number | null; cost_usd: Big | null; deployment_id: string | null;
   };
   user: {
     id: string; email: string; name: string; password_hash: string; installation_owner: boolean;

@@ -5,4 +5,5 @@ export { ProgramSandboxes } from './program-sandboxes.js';
 export { RunningSandboxes, SessionElsewhere } from './running-sandboxes.js';
 export { SandboxesModule } from './sandboxes.module.js';
 export { SandboxesService, type ScriptResult, type Shell } from './sandboxes.service.js';
+export { type FilesToShow, ShownFiles } from './shown-files.js';
 export { SystemPrograms } from './system-programs.js';

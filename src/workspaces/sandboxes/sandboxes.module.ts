@@ -12,6 +12,7 @@ import { RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
 import { RunningSandboxesStore } from './running-sandboxes.store.js';
 import { SandboxControlService } from './sandbox-control.service.js';
 import { SandboxEnvironments, SandboxesService } from './sandboxes.service.js';
+import { ShownFiles } from './shown-files.js';
 import { SystemPrograms } from './system-programs.js';
 
 /** Sandboxes: where commands of a workspace run. */
@@ -31,6 +32,7 @@ import { SystemPrograms } from './system-programs.js';
     SandboxEnvironments,
     SandboxSlots,
     SandboxesService,
+    ShownFiles,
     SystemPrograms,
   ],
   exports: [
@@ -39,6 +41,7 @@ import { SystemPrograms } from './system-programs.js';
     ProgramSandboxes,
     RunningSandboxes,
     SandboxesService,
+    ShownFiles,
     SystemPrograms,
   ],
 })

@@ -23,6 +23,7 @@ import { ActionSockets, type ActionSource } from './actions/action-sockets.js';
 import { Isolation } from './isolation.js';
 import { type Gauge, type NameClaim, RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
 import type { SandboxCaller } from './running-sandboxes.store.js';
+import { ShownFiles } from './shown-files.js';
 
 translateErrors(SandboxRefusal, error => new Invalid(error.message));
 translateErrors(SessionOver, error => new Conflict(error.message));
@@ -86,6 +87,7 @@ export class SandboxEnvironments {
     private readonly sockets: ActionSockets,
     private readonly egress: EgressSockets,
     private readonly folders: WorkspaceFolders,
+    private readonly shownFiles: ShownFiles,
   ) {}
 
   filesOf(workspace: WorkspaceRef): Pick<SandboxRequest, 'workspace' | 'owner'> {
@@ -106,6 +108,7 @@ export class SandboxEnvironments {
         ? await this.egress.open({ workspaceId: workspace.id, owner, caller, actor }, reach)
         : undefined;
     const socket = actions && (await this.sockets.open(actions, owner));
+    const shown = await this.shownFiles.open(caller, owner);
     const env: Record<string, string> = { ...egress?.env };
     const readOnlyBinds = [...(egress?.binds ?? [])];
     if (socket) {
@@ -114,13 +117,20 @@ export class SandboxEnvironments {
       env.ACTIONS_SOCKET = `${inside}/actions.sock`;
       if (isolated) readOnlyBinds.unshift({ from: socket.folder, to: inside });
     }
+    for (const {
+      folder,
+      shown: { to, env: variables },
+    } of shown) {
+      Object.assign(env, variables(isolated ? to : folder));
+      if (isolated) readOnlyBinds.push({ from: folder, to });
+    }
     return {
       request: { ...files, isReadOnly: onlyReads, env, readOnlyBinds },
       relay: egress?.relay,
       prelude: egress?.start(`${nodeFolder}/node`) ?? '',
       extras: () => ({ egress_refused: egress?.takeRefused() ?? [] }),
       close: async () => {
-        await Promise.all([socket?.close(), egress?.close()]);
+        await Promise.all([socket?.close(), egress?.close(), ...shown.map(each => each.close())]);
       },
     };
   }

@@ -8,14 +8,15 @@ import {
   AgentFiles,
   ASSISTANT,
   type PinnedAgent,
+  readSubagent,
   type Subagent,
   ToolNames,
 } from '../../../agents/subagents/index.js';
 import { ActionCatalog, allows } from '../../../platform/actions/index.js';
-import { Invalid, NotFound } from '../../../platform/errors/index.js';
+import { Invalid, NotFound, problemOf } from '../../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../../../workspaces/core/index.js';
 import { AUTOMATION_LIMITS, type AutomationDefinition, readAutomation } from '../file/index.js';
-import type { NewVersion, Pinned, PinnedFile } from '../records/index.js';
+import type { Drift, NewVersion, Pinned, PinnedFile } from '../records/index.js';
 
 /** An automation with all that it goes by, as the files of its workspace have it now. */
 export interface Closure {
@@ -46,7 +47,7 @@ export class Closures {
     const parts = [fileOf(path, content)];
     if (!definition) return closureOf(null, found, parts);
     const findings = new Findings(path);
-    const agent = await this.agentOf(workspace, definition, findings);
+    const agent = await this.agentOf(workspace, files, definition, findings);
     if (agent?.file) parts.push(agent.file);
     const code = await this.codeOf(files, definition, findings);
     if (code?.file) parts.push(code.file);
@@ -56,6 +57,31 @@ export class Closures {
     const all = [...found, ...findings.all];
     const pinned = { definition, agent: agent?.pinned ?? null, code: code?.text ?? null };
     return closureOf(findings.hasErrors ? null : pinned, all, parts);
+  }
+
+  /** How the files of an automation stand to the version with this digest. */
+  async driftOf(workspace: VisibleWorkspace, path: string, digest: string | undefined): Promise<Drift> {
+    try {
+      const closure = await this.read(workspace, path);
+      if (closure.digest === digest) return 'none';
+      return closure.pinned === null ? 'invalid' : 'changed';
+    } catch (error) {
+      const problem = problemOf(error);
+      if (problem?.status === 404) return 'missing';
+      if (problem && problem.status < 500) return 'invalid';
+      throw error;
+    }
+  }
+
+  /** What a file holds now; undefined where it cannot be read. */
+  async textAt(workspace: VisibleWorkspace, path: string): Promise<string | undefined> {
+    try {
+      return (await this.fileAt(this.folders.open(workspace), path)).toString();
+    } catch (error) {
+      if (error instanceof NotFound || error instanceof Invalid || error instanceof WorkspaceFsError)
+        return undefined;
+      throw error;
+    }
   }
 
   private async fileAt(files: WorkspaceFs, path: string): Promise<Buffer> {
@@ -74,6 +100,7 @@ export class Closures {
 
   private async agentOf(
     workspace: VisibleWorkspace,
+    files: WorkspaceFs,
     definition: AutomationDefinition,
     findings: Findings,
   ): Promise<{ pinned: PinnedAgent; file: NewVersion['files'][number] | null } | undefined> {
@@ -98,9 +125,15 @@ export class Closures {
       );
       return undefined;
     }
-    const { value } = reading;
+    // It is pinned as it is written, and by what was read just now.
+    const content = await this.fileAt(files, reading.path);
+    const { value } = readSubagent(reading.path, content.toString());
+    if (!value) {
+      findings.error(`agent: ${reading.path} was changed while it was read; try again`);
+      return undefined;
+    }
     const agent = { ...value, model: model ?? value.model, maxSteps: value.maxSteps };
-    return { pinned: pinnedOf(agent), file: fileOf(reading.path, Buffer.from(JSON.stringify(value))) };
+    return { pinned: pinnedOf(agent), file: fileOf(reading.path, content) };
   }
 
   private async codeOf(

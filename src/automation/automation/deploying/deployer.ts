@@ -30,11 +30,11 @@ export class Deployer {
   async deploy(
     unit: UnitOfWork,
     place: Pick<DeploymentRow, 'organization_id' | 'workspace_id' | 'file_path'>,
-    actor: Actor,
+    who: { readonly deployedBy: Actor; readonly acting: Actor },
     version: NewVersion,
   ): Promise<{ deployment: DeploymentRow; secrets: NewSecret[] }> {
-    const deployment = await this.deployments.deploy(unit, place, actor, version);
-    return { deployment, secrets: await this.begin(unit, deployment, version.pinned.definition) };
+    const deployment = await this.deployments.deploy(unit, place, who, version);
+    return { deployment, secrets: await this.begin(unit, deployment, version.pinned.definition, true) };
   }
 
   async pause(unit: UnitOfWork, id: string, reason: string | null): Promise<DeploymentRow> {
@@ -79,12 +79,14 @@ export class Deployer {
     unit: UnitOfWork,
     deployment: DeploymentRow,
     { triggers }: AutomationDefinition,
+    isDeployed = false,
   ): Promise<NewSecret[]> {
     const secrets: NewSecret[] = [];
     for (const { row, ...change } of await this.deployments.setTriggers(unit, deployment.id, triggers)) {
-      const secret = await this.setups.of(row.kind)?.begin(unit, deployment, row, change);
+      const secret = await this.setups.of(row.kind)?.begin(unit, deployment, row, { ...change, isDeployed });
       if (secret) secrets.push({ trigger_id: row.id, ...secret });
     }
+    await this.deployments.watchSilence(unit, deployment.id);
     await this.topics.publishWithCommit(unit, AUTOMATION_TRIGGERS);
     return secrets;
   }

@@ -1,5 +1,7 @@
 export { Closures } from './closures.js';
 export { Deployer } from './deployer.js';
+export { DriftWatch } from './drift-watch.js';
+export { StandIns } from './stand-ins.js';
 export {
   type TriggerChange,
   type TriggerFacts,

@@ -13,6 +13,8 @@ export interface TriggerFacts {
 export interface TriggerChange {
   readonly isNew: boolean;
   readonly isChanged: boolean;
+  /** It is deployed: who does that is shown what is new, as who resumes it or rolls it back is not. */
+  readonly isDeployed: boolean;
 }
 
 /** An address, and the secret by which its sender signs: shown once. */

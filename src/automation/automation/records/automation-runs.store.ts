@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Insertable, sql } from 'kysely';
+import { storableText } from '#libs/fields/index.js';
 import { UNATTENDED_ENDS } from '../../../agents/runs/index.js';
 import { type Actor, visibleTo, type WorkspacePermission } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
@@ -38,6 +39,8 @@ export interface EndedAgentRun {
     'status' | 'stop_reason' | 'error' | 'response' | 'response_json' | 'cost_usd' | 'started_at'
   > | null;
 }
+
+export type PrintedPiece = Pick<Row<'automation_output'>, 'number' | 'text' | 'created_at'>;
 
 interface Filter {
   readonly workspaceId?: string;
@@ -140,6 +143,23 @@ export class AutomationRunsStore {
       .where('state', '<>', 'done')
       .orderBy('id')
       .execute();
+  }
+
+  /** What people are asked about runs, or tasks of them, by the run. */
+  async approvalsOf(
+    runs: readonly Pick<AutomationRunRow, 'id'>[],
+    within: Queries = this.database,
+  ): Promise<ReadonlyMap<string, string>> {
+    if (runs.length === 0) return new Map();
+    const { rows } = await sql<{ automation_run_id: string; id: string }>`
+      with recursive work as (
+        select id, automation_run_id from run where automation_run_id = any(${runs.map(({ id }) => id)}::uuid[]) and status = 'pending'
+        union all
+        select r.id, w.automation_run_id from run r join work w on r.parent_id = w.id where r.status = 'pending'
+      )
+      select work.automation_run_id, a.id from approval a join work on a.run_id = work.id where a.status = 'pending'
+      order by a.id desc`.execute(within.tables());
+    return new Map(rows.map(row => [row.automation_run_id, row.id]));
   }
 
   /** Those of a deployment that have not ended. */
@@ -246,6 +266,33 @@ export class AutomationRunsStore {
       where a.state = 'running' and a.kind = 'agent' and (r.id is null or r.status <> 'pending')
       order by a.id limit ${limit}`.execute(this.database.tables());
     return rows;
+  }
+
+  /** What a script prints, as far as it is kept: behind what it has printed by then. */
+  async print(id: string, number: number, texts: readonly string[]): Promise<void> {
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    await sql`
+      with grown as (
+        update automation_run set output_bytes = output_bytes + ${bytes} where id = ${id} and state = 'running' returning id)
+      insert into automation_output (run_id, number, text, created_at)
+      select grown.id, ${number} + piece.n, piece.text, now()
+      from grown, unnest(${texts.map(storableText)}::text[]) with ordinality as piece(text, n)`.execute(
+      this.database.tables(),
+    );
+    this.topics.publish(automationRunTopic(id));
+  }
+
+  /** What a script printed, behind a piece of it. */
+  async printed(id: string, after: number, limit: number): Promise<PrintedPiece[]> {
+    return this.database
+      .tables()
+      .selectFrom('automation_output')
+      .select(['number', 'text', 'created_at'])
+      .where('run_id', '=', id)
+      .where('number', '>', after)
+      .orderBy('number')
+      .limit(limit)
+      .execute();
   }
 
   /** What dead processes were about to start waits again; scripts that they ran are returned, each once. */

@@ -7,6 +7,9 @@ import type { AutomationDefinition, TriggerDefinition } from '../file/index.js';
 export const DEPLOYMENT_STATES = ['live', 'paused', 'stopped'] as const;
 export type DeploymentState = (typeof DEPLOYMENT_STATES)[number];
 
+/** How the files of a deployment stand to the version that is live. */
+export type Drift = 'none' | 'changed' | 'missing' | 'invalid';
+
 export const RUN_STATES = ['queued', 'starting', 'running', 'done'] as const;
 export const RUN_STATUSES = ['pending', 'completed', 'error'] as const;
 export const DELIVERY_KINDS = ['manual', 'schedule', 'webhook', 'file', 'notification'] as const;
@@ -55,9 +58,11 @@ export const AUTOMATION_TRIGGERS = defineTopic('automation-triggers')();
 export const automationFailed = defineEvent<{ run_id: string }>('automation.failed');
 /** A run of a deployment has completed. */
 export const automationCompleted = defineEvent<{ run_id: string }>('automation.completed');
-/** Deliveries for a deployment were skipped again and again, because automations start each other. */
-export const automationSkipped = defineEvent<{ deployment_id: string; delivery_id: string }>(
-  'automation.skipped',
-);
+/** Nothing of a deployment has succeeded for as long as its file says. */
+export const automationSilent = defineEvent<{ deployment_id: string }>('automation.silent');
+/** The files of a deployment are not as they were when it was deployed. */
+export const automationDrifted = defineEvent<{ deployment_id: string }>('automation.drifted');
+/** Something that came in for a deployment led to no run, for a reason that lasts. */
+export const automationSkipped = defineEvent<{ deployment_id: string; reason: string }>('automation.skipped');
 /** A deployment does nothing until it is resumed. */
 export const automationPaused = defineEvent<{ deployment_id: string }>('automation.paused');

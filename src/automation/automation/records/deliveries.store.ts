@@ -151,6 +151,16 @@ export class DeliveriesStore {
       .execute();
   }
 
+  /** Whether a delivery of the last day led to no run for this reason. */
+  async wasKeptBack(unit: UnitOfWork, deploymentId: string, reason: string): Promise<boolean> {
+    const { rows } = await sql`
+      select from automation_delivery where deployment_id = ${deploymentId} and state in ('skipped', 'held')
+        and split_part(reason, ':', 1) = ${reason} and received_at > now() - interval '1 day' limit 1`.execute(
+      unit.tables(),
+    );
+    return rows.length > 0;
+  }
+
   /** Deliveries that were held until now, and whose deployments nothing else works on. */
   async takeHeld(unit: UnitOfWork, limit: number): Promise<DeliveryRow[]> {
     const { rows } = await sql<DeliveryRow>`

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, visibleTo, type WorkspacePermission } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
-import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { Database, iso, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound, unseenAs } from '../../../platform/errors/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
 import type { TriggerDefinition } from '../file/index.js';
@@ -94,22 +94,23 @@ export class DeploymentsStore {
     return query.orderBy('d.id').limit(limit).execute();
   }
 
-  /** Makes the deployment of a file, or a further version of it, live; whoever deploys is whom it acts for. */
+  /** Makes the deployment of a file, or a further version of it, live. */
   async deploy(
     unit: UnitOfWork,
     place: { organization_id: string; workspace_id: string; file_path: string },
-    actor: Actor,
+    { deployedBy, acting }: { readonly deployedBy: Actor; readonly acting: Actor },
     version: NewVersion,
   ): Promise<DeploymentRow> {
-    const stored = JSON.stringify(standing(actor));
+    const stored = JSON.stringify(standing(acting));
     const { rows } = await sql<DeploymentRow>`
       insert into automation_deployment as d (id, organization_id, workspace_id, file_path, state, version, last_version, actor,
         created_by, created_at, updated_at)
       values (${newId()}, ${place.organization_id}, ${place.workspace_id}, ${place.file_path}, 'live', 1, 1, ${stored}::jsonb,
-        ${actor.id}, now(), now())
+        ${deployedBy.id}, now(), now())
       on conflict (workspace_id, file_path) do update
       set state = 'live', paused_reason = null, version = d.last_version + 1, last_version = d.last_version + 1,
-        actor = excluded.actor, failures_in_row = 0, alerted_at = null, updated_at = now()
+        actor = excluded.actor, failures_in_row = 0, alerted_at = null, drift = 'none',
+        updated_at = now()
       returning *`.execute(unit.tables());
     const [row] = rows as [DeploymentRow];
     const { files, digest, pinned } = version;
@@ -123,7 +124,7 @@ export class DeploymentsStore {
         files: JSON.stringify(files.map(({ content: _, ...file }) => file)),
         definition: JSON.stringify(pinned.definition),
         agent: pinned.agent && JSON.stringify(pinned.agent),
-        deployed_by: actor.id,
+        deployed_by: deployedBy.id,
         created_at: new Date(),
       })
       .execute();
@@ -137,7 +138,7 @@ export class DeploymentsStore {
     unit: UnitOfWork,
     id: string,
     changes: Partial<
-      Pick<DeploymentRow, 'state' | 'paused_reason' | 'version' | 'failures_in_row' | 'chat_id'>
+      Pick<DeploymentRow, 'state' | 'paused_reason' | 'version' | 'failures_in_row' | 'chat_id' | 'silent_at'>
     > & { actor?: Actor },
   ): Promise<DeploymentRow> {
     const { actor, ...others } = changes;
@@ -167,7 +168,73 @@ export class DeploymentsStore {
       .set({ ...{ next_at: null, next_slot: null, cursor: null, gathered: null }, fire_at: null })
       .where('deployment_id', '=', id)
       .execute();
-    return this.change(unit, id, { state, paused_reason: reason });
+    return this.change(unit, id, { state, paused_reason: reason, silent_at: null });
+  }
+
+  /** From now on people are told where nothing succeeds for as long as its file says. */
+  async watchSilence(unit: UnitOfWork, id: string): Promise<void> {
+    await sql`update automation_deployment set silent_at = ${SILENT_AT} where id = ${id}`.execute(
+      unit.tables(),
+    );
+  }
+
+  /** Deployments of which nothing has succeeded for too long, each counted as told of. */
+  async takeSilent(unit: UnitOfWork, limit: number): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      update automation_deployment set silent_at = null, alerted_at = now() where id in (
+        select id from automation_deployment where silent_at <= now() and state = 'live'
+        order by silent_at limit ${limit} for no key update skip locked)
+      returning id`.execute(unit.tables());
+    return rows.map(({ id }) => id);
+  }
+
+  /** Milliseconds until one has been silent for too long. */
+  async nextSilent(): Promise<number | undefined> {
+    const { rows } = await sql<{ wait: number | null }>`
+      select extract(epoch from min(silent_at) - now())::float8 * 1000 as wait from automation_deployment
+      where silent_at is not null and state = 'live'`.execute(this.database.tables());
+    return rows[0]?.wait ?? undefined;
+  }
+
+  /** Workspaces in which something is deployed, whether it is paused or not. */
+  async workspacesWithAny(): Promise<string[]> {
+    const rows = await this.database
+      .tables()
+      .selectFrom('automation_deployment')
+      .select('workspace_id')
+      .distinct()
+      .where('state', '<>', 'stopped')
+      .execute();
+    return rows.map(({ workspace_id }) => workspace_id);
+  }
+
+  /** Deployments with files that have changed since that was last looked at, each with the time of the newest change. */
+  async touched(limit: number): Promise<{ deployment: DeploymentRow; changedAt: string }[]> {
+    const { rows } = await sql<DeploymentRow & { newest: string }>`
+      select d.*, c.newest::text as newest
+      from automation_deployment d join automation_version v on v.deployment_id = d.id and v.number = d.version,
+        lateral (
+          select max(c.changed_at) as newest from jsonb_array_elements(v.files) f, workspace_change c
+          where md5(c.workspace_id::text || c.path) = md5(d.workspace_id::text || (f ->> 'path'))
+            and c.workspace_id = d.workspace_id and c.path = f ->> 'path') c
+      where d.state <> 'stopped' and c.newest > d.drift_at
+      order by d.id limit ${limit}`.execute(this.database.tables());
+    return rows.map(({ newest: changedAt, ...deployment }) => ({ deployment, changedAt }));
+  }
+
+  /** Writes down how its files stand; false where another process has, or another version is live by now. */
+  async lookedAt(
+    unit: UnitOfWork,
+    { id, version }: DeploymentRow,
+    changedAt: string,
+    drift: DeploymentRow['drift'],
+  ): Promise<boolean> {
+    const { rows } = await sql`
+      update automation_deployment set drift_at = ${changedAt}::timestamptz, drift = ${drift}
+      where id = ${id} and version = ${version} and drift_at < ${changedAt}::timestamptz returning id`.execute(
+      unit.tables(),
+    );
+    return rows.length > 0;
   }
 
   /** Whether people are to be notified now that automations start each other: once in an hour. */
@@ -186,7 +253,8 @@ export class DeploymentsStore {
       update automation_deployment set
         failures_in_row = case when ${isSuccess} then 0 else failures_in_row + 1 end,
         last_success_at = case when ${isSuccess} then now() else last_success_at end,
-        alerted_at = case when ${isSuccess} then null else alerted_at end
+        alerted_at = case when ${isSuccess} then null else alerted_at end,
+        silent_at = case when ${isSuccess} and state = 'live' then ${SILENT_AT} else silent_at end
       where id = ${id} returning *`.execute(unit.tables());
     return rows[0];
   }
@@ -221,6 +289,20 @@ export class DeploymentsStore {
       .where('sha256', '=', sha256)
       .executeTakeFirst();
     return row?.content;
+  }
+
+  /** When a trigger last led to a run, the newest first. */
+  async lastFires(triggerId: string, limit: number): Promise<string[]> {
+    const rows = await this.database
+      .tables()
+      .selectFrom('automation_delivery')
+      .select('received_at')
+      .where('trigger_id', '=', triggerId)
+      .where('state', '=', 'accepted')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute();
+    return rows.map(({ received_at }) => iso(received_at));
   }
 
   triggers(id: string, within: Queries = this.database): Promise<TriggerRow[]> {
@@ -308,11 +390,15 @@ export class DeploymentsStore {
 
 /** For whom a deployment acts: what led to its being deployed leads to none of its runs. */
 const standing = (actor: Actor): Actor => ({ ...actor, surface: undefined, chain: undefined });
+/** When a deployment will have been silent for too long, if nothing succeeds from now on; null: its file does not say. */
+const SILENT_AT = sql`now() + make_interval(secs => (
+  select (v.definition ->> 'alertAfterSeconds')::float8 from automation_version v
+  where v.deployment_id = automation_deployment.id and v.number = automation_deployment.version))`;
 
 export interface TriggerChanges {
   readonly next_at?: Date | null;
   readonly next_slot?: Date | null;
-  readonly token_hash?: string;
+  readonly token_hash?: string | null;
   readonly old_token_hash?: string | null;
   readonly old_token_until?: string;
   readonly secrets?: readonly unknown[];

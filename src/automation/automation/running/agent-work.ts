@@ -66,7 +66,10 @@ export class AgentWork {
       },
       responseSchema: expect.responseSchema,
       unattended: {
-        of: { automationRunId: run.id },
+        of: {
+          ...{ automationRunId: run.id, deploymentId: run.deployment_id },
+          approvalSeconds: definition.approvalDeadlineSeconds,
+        },
         pinned: agent,
         toolsAbove: toolListsOf(means, this.toolNames.all()),
       },
@@ -109,7 +112,7 @@ export class AgentWork {
       const unmet = isError || stop_reason === 'stopped' ? null : await this.expectations.unmetBy(id);
       await this.ends.endNow(id, {
         status: isError || unmet !== null || LIMITS.has(stop_reason ?? '') ? 'error' : 'completed',
-        stop_reason: unmet === null ? (error?.type ?? stop_reason) : 'expectation_failed',
+        stop_reason: unmet === null ? reasonOf(error?.type ?? stop_reason) : 'expectation_failed',
         error:
           unmet ??
           error?.message ??
@@ -121,6 +124,17 @@ export class AgentWork {
     return cancelled.length + ended.length;
   }
 }
+
+/** What runs of agents end with, in the words of automations; `end_turn` is what they should. */
+const REASONS: Record<string, string | null> = {
+  end_turn: null,
+  approval_required: 'approval_denied',
+  budget_reached: 'budget_stopped',
+  response_schema_failed: 'expectation_failed',
+};
+
+const reasonOf = (reason: string | null): string | null =>
+  reason === null ? null : reason in REASONS ? (REASONS[reason] ?? null) : reason;
 
 /** Reasons for which an agent ends before it is done. */
 const LIMITS = new Set(['max_steps', 'max_cost', 'max_seconds']);

@@ -53,11 +53,11 @@ export class ChainGuard {
   }
 
   /** A delivery was skipped for this reason: the tenth within an hour is told of, and no other for the hour after. */
-  async skipped(unit: UnitOfWork, { id }: DeploymentRow, reason: string, deliveryId: string): Promise<void> {
+  async skipped(unit: UnitOfWork, { id }: DeploymentRow, reason: string): Promise<void> {
     if (!(LOOP_REASONS as readonly string[]).includes(reason)) return;
     if ((await this.deliveries.skippedLastHour(unit, id, LOOP_REASONS)) < REPORTED_SKIPS) return;
     if (!(await this.deployments.reportLoops(unit, id))) return;
-    await this.events.publish(unit, automationSkipped, { deployment_id: id, delivery_id: deliveryId });
+    await this.events.publish(unit, automationSkipped, { deployment_id: id, reason: 'loop' });
   }
 
   private ofFile(

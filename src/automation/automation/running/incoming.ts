@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { daysAfter, instantOf, localTimeOf } from '#libs/zoned-time/index.js';
+import { Budgets } from '../../../identity/billing/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { Events } from '../../../platform/events/index.js';
 import type { AutomationDefinition } from '../file/index.js';
 import {
   AutomationRunsStore,
+  automationSkipped,
   DeliveriesStore,
   type DeliveryEnd,
   type DeliveryRow,
@@ -16,6 +19,9 @@ import { ChainGuard } from './chain-guard.js';
 import { RunEnds } from './run-ends.js';
 
 const MAX_QUEUED = 100;
+
+/** Reasons that go on until somebody does something, or time passes: people are told of each once a day. */
+const TOLD = ['budget', 'queue_full', 'runs_per_day', 'daily_usd', 'waiting_for_approval'];
 
 /** Something for an automation, which is about to lead to a run. */
 export interface Incoming {
@@ -29,6 +35,8 @@ export interface Incoming {
   readonly delivery: Omit<NewDelivery, 'workspace_id' | 'deployment_id' | 'version'>;
   /** The version that it runs, where that is not the one that is live. */
   readonly version?: number;
+  /** A person or a program asks for it, and waits for the answer: the limits of a day are not theirs. */
+  readonly isAsked?: boolean;
   readonly replayOf?: string;
   readonly attempt?: number;
   /** A delivery that was held until now; nothing is added for it again. */
@@ -51,6 +59,8 @@ export class Intake {
     private readonly runs: AutomationRunsStore,
     private readonly ends: RunEnds,
     private readonly guard: ChainGuard,
+    private readonly budgets: Budgets,
+    private readonly events: Events,
   ) {}
 
   /** `unit` has locked the deployment, where there is one. */
@@ -68,9 +78,9 @@ export class Intake {
     await this.runs.lockLane(unit, place.workspace_id, lane);
     const against = await this.against(unit, incoming, lane);
     if (against) {
+      await this.tell(unit, deployment, against.reason);
       const deliveryId = await this.write(unit, incoming, row, against);
-      if (deployment && against.reason)
-        await this.guard.skipped(unit, deployment, against.reason, deliveryId);
+      if (deployment && against.reason) await this.guard.skipped(unit, deployment, against.reason);
       return { deliveryId, runId: null, state: against.state, reason: against.reason };
     }
     const runId = newId();
@@ -99,6 +109,7 @@ export class Intake {
         lane_max: definition.concurrency.max,
       },
       chain,
+      scheduled_for: delivery.scheduled_for?.toISOString() ?? null,
       ...{ replay_of: incoming.replayOf ?? null, attempt: incoming.attempt ?? 1 },
     });
     return { deliveryId, runId, state: 'accepted', reason: null };
@@ -118,15 +129,20 @@ export class Intake {
   /** Why it leads to no run. */
   private async against(
     unit: UnitOfWork,
-    { deployment, place, definition, delivery, held }: Incoming,
+    { deployment, place, definition, delivery, held, isAsked = false }: Incoming,
     lane: string,
   ): Promise<(Pick<DeliveryRow, 'state' | 'reason'> & { held_until?: Date }) | undefined> {
     const skipped = (reason: string) => ({ state: 'skipped' as const, reason });
     // What was held has passed the guard.
     const objection = held ? undefined : await this.guard.against(unit, deployment, place, delivery);
     if (objection) return skipped(objection);
-    const isByHand = delivery.kind === 'manual';
-    if (deployment && !isByHand) {
+    const { organization_id: organizationId, workspace_id: workspaceId } = place;
+    if (
+      definition.work.kind === 'agent' &&
+      (await this.budgets.isReached(unit, { organizationId, workspaceId }))
+    )
+      return skipped('budget');
+    if (deployment && !isAsked) {
       const cap = await this.reachedCap(unit, deployment, definition);
       if (cap && delivery.kind === 'schedule') return skipped(cap.reason);
       if (cap) return { state: 'held', reason: cap.reason, held_until: cap.until };
@@ -134,11 +150,26 @@ export class Intake {
     const { policy: chosen } = definition.concurrency;
     const policy = chosen ?? (delivery.kind === 'schedule' ? 'skip' : 'queue');
     const open = await this.runs.open(unit, place.workspace_id, lane);
-    if (policy === 'skip' && open.length > 0) return skipped('still_running');
+    if (policy === 'skip' && open.length > 0) {
+      const [approval] = (await this.runs.approvalsOf(open, unit)).values();
+      return skipped(approval ? `waiting_for_approval:${approval}` : 'still_running');
+    }
     if (policy === 'replace') for (const { id } of open) await this.ends.cancel(unit, id, 'replaced');
     else if (open.filter(({ state }) => state === 'queued').length >= MAX_QUEUED)
       return skipped('queue_full');
     return undefined;
+  }
+
+  /** Once a day for each reason. */
+  private async tell(
+    unit: UnitOfWork,
+    deployment: DeploymentRow | null,
+    because: string | null,
+  ): Promise<void> {
+    const [reason = ''] = (because ?? '').split(':');
+    if (!deployment || !TOLD.includes(reason)) return;
+    if (await this.deliveries.wasKeptBack(unit, deployment.id, reason)) return;
+    await this.events.publish(unit, automationSkipped, { deployment_id: deployment.id, reason });
   }
 
   private async reachedCap(

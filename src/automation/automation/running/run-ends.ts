@@ -11,7 +11,7 @@ import {
 } from '../records/index.js';
 
 /** Ends that say nothing of the automation itself. */
-const NEUTRAL = ['stopped', 'replaced'];
+const NEUTRAL = ['stopped', 'replaced', 'budget_stopped'];
 
 /** Writes the ends of runs, and what follows from them for their deployment. */
 @Injectable()
@@ -56,7 +56,10 @@ export class RunEnds {
   }
 
   /** As {@link end}, in a transaction of its own. */
-  endNow(id: string, outcome: RunOutcome): Promise<void> {
-    return this.database.transaction(unit => this.end(unit, id, outcome));
+  endNow(id: string, outcome: RunOutcome, also?: (unit: UnitOfWork) => Promise<void>): Promise<void> {
+    return this.database.transaction(async unit => {
+      await this.end(unit, id, outcome);
+      await also?.(unit);
+    });
   }
 }

@@ -9,27 +9,40 @@ export class ScriptOutput {
   /** Nothing that a script prints by itself. */
   readonly marker = `output-${randomBytes(18).toString('base64url')}`;
   private printed = '';
+  /** The end of what came, which may be the beginning of the marker. */
+  private held = '';
   private behind: string | undefined;
   private found: unknown;
   private wrong: string | null = null;
 
-  add(text: string): void {
+  /** Answers what it has printed that is certainly no part of the marker, and was not answered before. */
+  add(text: string): string {
     if (this.behind !== undefined) {
       this.behind = (this.behind + text).slice(0, MAX_SCRIPT_RESULT + 1);
-      return;
+      return '';
     }
-    const all = this.printed + text;
+    const all = this.held + text;
     const at = all.indexOf(`\n${this.marker}\n`);
-    if (at < 0) {
-      this.printed = all.slice(-MAX_LOG - this.marker.length - 2);
-      return;
-    }
-    this.printed = all.slice(0, at);
-    this.behind = all.slice(at + this.marker.length + 2).slice(0, MAX_SCRIPT_RESULT + 1);
+    const upTo = at < 0 ? Math.max(0, all.length - this.marker.length - 1) : at;
+    this.held = at < 0 ? all.slice(upTo) : '';
+    if (at >= 0) this.behind = all.slice(at + this.marker.length + 2).slice(0, MAX_SCRIPT_RESULT + 1);
+    return this.print(all.slice(0, upTo));
   }
 
-  /** Everything was printed. */
-  end(): void {
+  /** Everything was printed: answers the rest of it. */
+  end(): string {
+    const rest = this.print(this.held);
+    this.held = '';
+    this.readResult();
+    return rest;
+  }
+
+  private print(text: string): string {
+    this.printed = (this.printed + text).slice(-MAX_LOG);
+    return text;
+  }
+
+  private readResult(): void {
     if (this.behind === undefined) return;
     if (this.behind.length > MAX_SCRIPT_RESULT) {
       this.wrong = `$ATELIER_OUTPUT has more than ${MAX_SCRIPT_RESULT} characters`;
@@ -44,7 +57,7 @@ export class ScriptOutput {
 
   /** The end of what it printed. */
   get log(): string {
-    return this.printed.slice(-MAX_LOG).toWellFormed().replaceAll('\0', '');
+    return (this.printed + this.held).slice(-MAX_LOG).toWellFormed().replaceAll('\0', '');
   }
 
   /** The JSON that it left; undefined where it left none. */

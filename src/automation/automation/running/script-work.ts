@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { RecordedScripts } from '../../../agents/tools/index.js';
+import { enterScript } from '../../../identity/billing/index.js';
 import { ActionAllowlist, ActionCaller } from '../../../platform/actions/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
@@ -16,6 +17,7 @@ import {
 import { Expectations } from './expectations.js';
 import { RunEnds } from './run-ends.js';
 import { type RunMeans, RunMeansReader } from './run-means.js';
+import { ScriptLog } from './script-log.js';
 import { ScriptOutput } from './script-output.js';
 
 const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
@@ -42,7 +44,12 @@ export class ScriptWork {
     if (!begun) return this.ends.endNow(run.id, { status: 'completed', stop_reason: 'stopped', error: null });
     const cancelled = this.watch(run.id);
     try {
-      await this.ends.endNow(run.id, await this.outcomeOf(run, stopping, cancelled.signal));
+      const began = performance.now();
+      const outcome = await this.outcomeOf(run, stopping, cancelled.signal);
+      const seconds = (performance.now() - began) / 1000;
+      const { organization_id: organizationId, workspace_id: workspaceId, deployment_id: deploymentId } = run;
+      const used = { organizationId, workspaceId, deploymentId, actorId: run.actor.id, seconds };
+      await this.ends.endNow(run.id, outcome, unit => enterScript(unit, used));
     } finally {
       cancelled.close();
     }
@@ -54,6 +61,9 @@ export class ScriptWork {
     cancelled: AbortSignal,
   ): Promise<RunOutcome> {
     const output = new ScriptOutput();
+    const log = new ScriptLog(this.runs, run.id, error =>
+      this.log.warn({ err: error, automation_run_id: run.id }, 'what a script prints is not written down'),
+    );
     const failed = (stop_reason: string, error: string): RunOutcome => ({
       ...{ status: 'error', stop_reason, error, log: output.log },
     });
@@ -61,7 +71,7 @@ export class ScriptWork {
       const means = await this.means.of(run);
       if (!means) return failed('script_failed', 'Its version is not kept any more');
       const signal = AbortSignal.any([stopping, cancelled, this.runs.signal]);
-      const { result, paths, refusal } = await this.perform(run, means, output, signal);
+      const { result, paths, refusal } = await this.perform(run, means, { output, log }, signal);
       if (cancelled.aborted)
         return { status: 'completed', stop_reason: 'stopped', error: null, log: output.log };
       if (signal.aborted) return failed('worker_lost', 'The process that ran it was stopped');
@@ -81,13 +91,15 @@ export class ScriptWork {
         'the script of an automation could not be run',
       );
       return failed('worker_lost', problem?.detail ?? 'It could not be run because of a fault on our side');
+    } finally {
+      await log.end();
     }
   }
 
   private async perform(
     run: AutomationRunRow,
     { pinned, payload = 'null' }: RunMeans,
-    output: ScriptOutput,
+    { output, log }: { output: ScriptOutput; log: ScriptLog },
     signal: AbortSignal,
   ) {
     const { work, actions, limits } = pinned.definition;
@@ -108,10 +120,10 @@ export class ScriptWork {
           ...{ script, stdin, caller, actor: acting.actor, signal: until },
           actions: actions.length === 0 ? undefined : acting,
           ...{ seconds: limits.maxSeconds, outputBytes: MAX_OUTPUT_BYTES },
-          onOutput: ({ text }) => output.add(text),
+          onOutput: ({ text }) => log.add(output.add(text)),
         }),
     );
-    output.end();
+    log.add(output.end());
     return {
       result,
       refusal,

@@ -68,6 +68,11 @@ export class DeployAutomation extends AutomationFile {
     ...{ max: 64, optional: true, example: 'b5bb9d80' },
   })
   expected_digest?: string;
+
+  @Field.id('A service account that it acts for instead of you; its roles may not be above yours', {
+    optional: true,
+  })
+  run_as?: string;
 }
 
 export class DeploymentId {
@@ -98,6 +103,16 @@ export class RollBackDeployment extends DeploymentId {
   version: number;
 }
 
+export class DriftView {
+  @Field.text('The file', PATH)
+  path: string;
+
+  @Field.text('A unified diff from the version that is live to the file', {
+    example: '@@ -1,1 +1,1 @@\n-Tidy the notes.\n+Tidy all notes.\n',
+  })
+  diff: string;
+}
+
 export class TriggerView {
   @Field.id('The trigger')
   id: string;
@@ -113,6 +128,11 @@ export class TriggerView {
 
   @Field.text('When it fires next, at most five times', { list: true, example: [] })
   next_fires: string[];
+
+  @Field.text('When it last led to a run, the newest first, at most ten times; only where one is read', {
+    ...{ list: true, optional: true, example: ['2026-12-01T08:00:00.000Z'] },
+  })
+  last_fires?: string[];
 }
 
 export class TriggerSecretView {
@@ -160,8 +180,21 @@ export class DeploymentView {
   @Field.object('What starts it, besides people', () => TriggerView, { list: true })
   triggers: TriggerView[];
 
+  @Field.object('How its files differ from that version; only where one is read', () => DriftView, {
+    ...{ list: true, optional: true },
+  })
+  changes?: DriftView[];
+
   @Field.id('Whom it acts for')
   acts_for: string;
+
+  @Field.id('The service account that it acts for; null: a person', { nullable: true })
+  run_as: string | null;
+
+  @Field.object('Its last five runs, the newest first; only where one is read', () => AutomationRunView, {
+    ...{ list: true, optional: true },
+  })
+  last_runs?: AutomationRunView[];
 
   @Field.integer('Runs that failed since the last one that did not', { example: 0 })
   failures_in_row: number;
@@ -234,11 +267,27 @@ export class VersionView {
 
 export const VersionPage = PageOf(VersionView, 'AutomationVersionPage');
 
+export class SampleDelivery {
+  @Field.choice('The kind of trigger whose part it plays', TRIGGER_KINDS)
+  kind: (typeof TRIGGER_KINDS)[number];
+
+  @Field.json('What it brings; of a webhook, its body', { optional: true, example: { action: 'opened' } })
+  payload?: unknown;
+
+  @Field.json('Headers of a webhook', { optional: true, example: { 'x-github-event': 'issues' } })
+  headers?: unknown;
+}
+
 export class TriggerAutomation extends AutomationFile {
   @Field.json('What it is given, as its file says; any JSON where that says nothing', {
     ...{ optional: true, example: { topic: 'meetings' } },
   })
   input?: unknown;
+
+  @Field.object('Something as a trigger of it would bring it, instead of an input', () => SampleDelivery, {
+    optional: true,
+  })
+  sample?: SampleDelivery;
 
   @Field.boolean('Run the file as it is now, deployed or not', { optional: true, default: false })
   draft?: boolean;
@@ -255,6 +304,13 @@ export class AutomationRunId {
 export class ReadAutomationRun extends AutomationRunId {
   @Field.integer('Seconds to wait for its end', { min: 0, max: 60, optional: true, default: 0, example: 30 })
   wait?: number;
+}
+
+export class WatchAutomationRun extends AutomationRunId {
+  @Field.integer('Only events after this number; instead of Last-Event-ID', {
+    ...{ min: 0, max: 2_147_483_647, optional: true, example: 0 },
+  })
+  after?: number;
 }
 
 export class ReplayRun extends AutomationRunId {
@@ -309,8 +365,14 @@ export class AutomationRunView {
   @Field.choice('pending until it has ended', RUN_STATUSES)
   status: string;
 
-  @Field.choice('queued: others of its automation come first; starting; running; done', RUN_STATES)
+  @Field.choice(
+    'queued: others of its automation come first; starting; running; waiting: for an approval; done',
+    [...RUN_STATES, 'waiting'],
+  )
   state: string;
+
+  @Field.id('The approval that it waits for', { nullable: true })
+  approval_id: string | null;
 
   @Field.text('Why it ended before it was done', { nullable: true, example: null })
   stop_reason: string | null;
@@ -347,6 +409,9 @@ export class AutomationRunView {
   @Field.id('The run that it repeats', { nullable: true })
   replay_of: string | null;
 
+  @Field.time('The time for which it was due', { nullable: true })
+  scheduled_for: string | null;
+
   @Field.time('When it was accepted')
   queued_at: string;
 
@@ -373,6 +438,13 @@ export class ListDeliveries extends PageInput {
 export class DeliveryId {
   @Field.id('The delivery')
   id: string;
+}
+
+export class ReplayDelivery extends DeliveryId {
+  @Field.choice('The version that is live now, or the one that was when it came', ['live', 'same'], {
+    ...{ optional: true, default: 'live' },
+  })
+  version?: 'live' | 'same';
 }
 
 export class DeliveryView {

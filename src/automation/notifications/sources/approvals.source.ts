@@ -5,6 +5,7 @@ import {
   ApprovalWording,
   approvalExpired,
   approvalOpened,
+  approvalReminded,
   approvalResolved,
 } from '../../../agents/approvals/index.js';
 import { iso } from '../../../platform/database/index.js';
@@ -34,6 +35,22 @@ export class ApprovalsSource implements OnModuleInit {
       };
     });
     this.notifier.settledBy(approvalResolved, 'approval.requested', ({ approval_id }) => approval_id);
+    this.notifier.on(approvalReminded, 'approval.reminded', async ({ approval_id, reminder }) => {
+      const row = await this.approvals.find(approval_id);
+      if (row?.status !== 'pending') return undefined;
+      const expires_at = iso(row.expires_at);
+      return {
+        ...(await this.about(row)),
+        about: reminderOf(approval_id, reminder),
+        title: `${row.tool} still waits for your decision`,
+        body: `${this.wording.of(row.tool).summary}. At ${expires_at} its time is over, and the run fails.`,
+        expires_at,
+      };
+    });
+    for (const reminder of [1, 2])
+      this.notifier.settledBy(approvalResolved, 'approval.reminded', ({ approval_id }) =>
+        reminderOf(approval_id, reminder),
+      );
     this.notifier.on(approvalExpired, 'approval.expired', async ({ approval_id }) => {
       const row = await this.approvals.find(approval_id);
       return (
@@ -58,3 +75,5 @@ export class ApprovalsSource implements OnModuleInit {
     };
   }
 }
+
+const reminderOf = (approvalId: string, reminder: number): string => `${approvalId}:${reminder}`;

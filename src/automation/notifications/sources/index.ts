@@ -1,5 +1,6 @@
 import { AccountsSource } from './accounts.source.js';
 import { ApprovalsSource } from './approvals.source.js';
+import { AutomationsSource } from './automations.source.js';
 import { BudgetsSource } from './budgets.source.js';
 import { ConnectorsSource } from './connectors.source.js';
 import { DomainsSource } from './domains.source.js';
@@ -17,6 +18,7 @@ import { TemplatesSource } from './templates.source.js';
 export const sources = [
   AccountsSource,
   ApprovalsSource,
+  AutomationsSource,
   BudgetsSource,
   ConnectorsSource,
   DomainsSource,

@@ -21,7 +21,8 @@ export class RunsSource implements OnModuleInit {
 
   private async about(runId: string, how: 'failed' | 'finished'): Promise<Notice | undefined> {
     const run = await this.store.run(runId);
-    if (!run || run.parent_id || run.loop_id) return undefined;
+    // Of automations and loops people are told as such.
+    if (!run || run.parent_id || run.loop_id || run.deployment_id) return undefined;
     const { organization_id, workspace_id, chat_id } = run;
     const reason = run.error ? shortName(run.error.message, MAX_REASON) : 'Its answer is in the chat.';
     return {

@@ -77,6 +77,7 @@ export class SourcesStore {
         'r.loop_id',
         'r.created_by',
         'r.actor',
+        'r.deployment_id',
         'r.error',
         'c.title',
       ])
@@ -93,6 +94,29 @@ export class SourcesStore {
       .select(['l.organization_id', 'l.workspace_id', 'l.chat_id', 'l.outcome', 'l.reason', 'l.iteration'])
       .select(['l.actor', 'c.title'])
       .where('l.id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** A deployment with the version that is live, and who deployed that. */
+  async deployment(id: string) {
+    return this.database
+      .tables()
+      .selectFrom('automation_deployment as d')
+      .innerJoin('automation_version as v', join =>
+        join.onRef('v.deployment_id', '=', 'd.id').onRef('v.number', '=', 'd.version'),
+      )
+      .select(['d.id', 'd.organization_id', 'd.workspace_id', 'd.file_path', 'd.state', 'd.paused_reason'])
+      .select(['d.version', 'd.drift', 'd.actor', 'd.last_success_at', 'v.definition', 'v.deployed_by'])
+      .where('d.id', '=', id)
+      .executeTakeFirst();
+  }
+
+  async automationRun(id: string) {
+    return this.database
+      .tables()
+      .selectFrom('automation_run')
+      .select(['id', 'deployment_id', 'actor', 'status', 'stop_reason', 'error', 'trigger_kind', 'chain'])
+      .where('id', '=', id)
       .executeTakeFirst();
   }
 

@@ -50,6 +50,13 @@ export const TYPES = {
     push: 'on',
     always: { in_app: 'a run would wait for an approval that nobody sees' },
   },
+  'approval.reminded': {
+    severity: 'warning',
+    summary: 'An automation still waits for your approval',
+    needs: 'approval.read',
+    mail: 'on',
+    push: 'on',
+  },
   'approval.expired': {
     severity: 'warning',
     summary: 'Nobody decided about an approval in time',
@@ -65,6 +72,39 @@ export const TYPES = {
     severity: 'info',
     summary: 'A loop of yours has ended, satisfied or not',
     needs: 'loop.read',
+  },
+  'automation.failed': {
+    severity: 'warning',
+    summary: 'A run of an automation of yours failed',
+    needs: 'automation.read',
+    mail: 'digest',
+  },
+  'automation.completed': {
+    severity: 'info',
+    summary: 'A run of an automation of yours completed, where its file asks to be told',
+    needs: 'automation.read',
+  },
+  'automation.paused': {
+    severity: 'critical',
+    summary: 'An automation of yours is paused',
+    needs: 'automation.read',
+    mail: 'on',
+  },
+  'automation.silent': {
+    severity: 'warning',
+    summary: 'Nothing of an automation of yours has succeeded for too long',
+    needs: 'automation.read',
+    mail: 'on',
+  },
+  'automation.drift': {
+    severity: 'info',
+    summary: 'Files of an automation of yours were changed, and are not deployed',
+    needs: 'automation.read',
+  },
+  'automation.skipped': {
+    severity: 'warning',
+    summary: 'Something that came in for an automation of yours did not start it',
+    needs: 'automation.read',
   },
   'budget.alert': {
     severity: 'warning',

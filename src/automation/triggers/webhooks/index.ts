@@ -1,3 +1,4 @@
+export { ExposedWebhooks } from './exposed-webhooks.js';
 export { ForgedSignatures } from './forged-signatures.js';
 export { HooksController } from './hooks.controller.js';
 export { HooksStore } from './hooks.store.js';

@@ -5,8 +5,9 @@ import { Audit } from '../../../platform/audit/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { Invalid, NotFound } from '../../../platform/errors/index.js';
 import { DeploymentsStore, type TriggerRow, TriggerSecretView } from '../../automation/index.js';
+import { HooksStore } from './hooks.store.js';
 import { OVERLAP_MS, WebhookSecrets } from './webhook-secrets.js';
-import { RotateSecret } from './webhooks.dto.js';
+import { ClosedWebhookView, RotateSecret, WebhookTriggerId } from './webhooks.dto.js';
 
 /** Replaces the secrets and the addresses of webhooks. */
 @Injectable()
@@ -14,6 +15,7 @@ export class WebhookRotation {
   constructor(
     private readonly database: Database,
     private readonly deployments: DeploymentsStore,
+    private readonly hooks: HooksStore,
     private readonly secrets: WebhookSecrets,
     private readonly audit: Audit,
   ) {}
@@ -51,6 +53,29 @@ export class WebhookRotation {
       });
       return unit.answers({ trigger_id, ...shown });
     });
+  }
+
+  @Action({
+    name: 'automation_webhook_delete',
+    route: 'DELETE /api/automation/webhooks/:triggerId',
+    on: { trigger_id: 'automation_trigger' },
+    summary: 'End the address of a webhook of an automation; deployed again, it gets another one',
+    effect: 'destructive',
+    consequence: 'Those who have the address can start the automation no more.',
+    permission: 'automation.manage',
+    input: WebhookTriggerId,
+    output: ClosedWebhookView,
+  })
+  async close(actor: Actor, { trigger_id }: WebhookTriggerId): Promise<ClosedWebhookView> {
+    const hook = await this.hooks.require(actor, 'automation.manage', trigger_id);
+    await this.database.transaction(async unit => {
+      await this.deployments.lock(unit, hook.deployment_id);
+      await this.deployments.changeTrigger(unit, trigger_id, { token_hash: null, old_token_hash: null });
+      const { deployment_id: id, organization_id, workspace_id, file_path } = hook;
+      const target = { type: 'automation', id, organization_id, workspace_id };
+      await this.audit.record(unit, actor, 'automation.webhook_delete', target, { file_path, trigger_id });
+    });
+    return { trigger_id, deployment_id: hook.deployment_id };
   }
 
   private changesOf(trigger: TriggerRow, given: string | undefined, wantsAddress = false) {

@@ -31,19 +31,21 @@ export class WebhookSetup implements TriggerSetup, OnModuleInit {
     unit: UnitOfWork,
     _deployment: DeploymentRow,
     trigger: TriggerRow,
-    { isNew }: TriggerChange,
+    { isNew, isDeployed }: TriggerChange,
   ): Promise<TriggerSecret | undefined> {
     const { config } = trigger;
     if (config.kind !== 'webhook') return undefined;
     const wantsSecret = config.verify !== 'token' && trigger.secrets.length === 0;
     const secret = wantsSecret ? this.secrets.newSecret(config.verify) : null;
-    if (!isNew && secret === null) return undefined;
+    // One whose address was ended gets another one.
+    const wantsAddress = isNew || (isDeployed && trigger.token_hash === null);
+    if (!wantsAddress && secret === null) return undefined;
     const { url, tokenHash } = this.secrets.newAddress();
     await this.deployments.changeTrigger(unit, trigger.id, {
-      ...(isNew && { token_hash: tokenHash }),
+      ...(wantsAddress && { token_hash: tokenHash }),
       ...(secret !== null && { secrets: this.secrets.replaced(trigger, secret, new Date()) }),
     });
-    return { url: isNew ? url : null, secret };
+    return { url: wantsAddress ? url : null, secret };
   }
 
   facts(): TriggerFacts {

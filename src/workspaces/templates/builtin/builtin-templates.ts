@@ -9,9 +9,18 @@ import type { Builtin } from './builtin.js';
 import { DATA_ANALYSIS } from './data-analysis.js';
 import { DOCUMENTATION_SITE } from './documentation-site.js';
 import { FORM_DASHBOARD } from './form-dashboard.js';
+import { SUPPORT_INBOX } from './support-inbox.js';
 import { WEB_APP } from './web-app.js';
+import { WEEKLY_REPORT } from './weekly-report.js';
 
-const BUILTINS: readonly Builtin[] = [DATA_ANALYSIS, DOCUMENTATION_SITE, WEB_APP, FORM_DASHBOARD];
+const BUILTINS: readonly Builtin[] = [
+  DATA_ANALYSIS,
+  DOCUMENTATION_SITE,
+  WEB_APP,
+  FORM_DASHBOARD,
+  SUPPORT_INBOX,
+  WEEKLY_REPORT,
+];
 
 /** Publishes the templates that come with the service; what has changed becomes a new version. */
 @Injectable()

@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import { type Database, iso, isoOrNull } from '../../../platform/database/index.js';
+import { type AutomationRunRow, AutomationRunsStore } from '../records/index.js';
+import type { AutomationRunView } from '../views/index.js';
+
+/** Runs as they are shown. */
+@Injectable()
+export class RunViews {
+  constructor(private readonly runs: AutomationRunsStore) {}
+
+  async one(run: AutomationRunRow, within?: Pick<Database, 'tables'>): Promise<AutomationRunView> {
+    const [view] = await this.all([run], within);
+    return view as AutomationRunView;
+  }
+
+  async all(
+    runs: readonly AutomationRunRow[],
+    within?: Pick<Database, 'tables'>,
+  ): Promise<AutomationRunView[]> {
+    const open = runs.filter(({ state }) => state === 'running');
+    const asked = await this.runs.approvalsOf(open, within);
+    return runs.map(run => runView(run, asked.get(run.id) ?? null));
+  }
+}
+
+export function runView(run: AutomationRunRow, approval_id: string | null): AutomationRunView {
+  const { id, workspace_id, deployment_id, version, file_path, kind, trigger_kind, status, state } = run;
+  const { stop_reason, error, call_id, chat_id, output, log, exit_code, cost_usd } = run;
+  return {
+    ...{ run_id: id, workspace_id, deployment_id, version, file_path, kind, trigger_kind, status },
+    ...{ state: approval_id ? 'waiting' : state, approval_id },
+    ...{ stop_reason, error, call_id, chat_id, output, log, exit_code, cost_usd },
+    ...{ delivery_id: run.delivery_id, attempt: run.attempt, replay_of: run.replay_of },
+    scheduled_for: isoOrNull(run.scheduled_for),
+    queued_at: iso(run.queued_at),
+    started_at: isoOrNull(run.started_at),
+    finished_at: isoOrNull(run.finished_at),
+  };
+}

@@ -1,0 +1,17 @@
+import { Controller, Get } from '@nestjs/common';
+import { type Actor, Caller } from '../../platform/access/index.js';
+import { Input } from '../../platform/dto/index.js';
+import { Streams } from '../../platform/streams/index.js';
+import { AutomationEventsService } from './automation-events.service.js';
+import { WatchAutomationRun } from './views/index.js';
+
+@Controller()
+export class AutomationEventsController {
+  constructor(private readonly service: AutomationEventsService) {}
+
+  @Streams(AutomationEventsService, 'events')
+  @Get('/api/automation/runs/:id/events')
+  events(@Caller() actor: Actor, @Input() input: WatchAutomationRun) {
+    return this.service.events(actor, input);
+  }
+}

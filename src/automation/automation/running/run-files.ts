@@ -1,0 +1,46 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { type FilesToShow, ShownFiles } from '../../../workspaces/sandboxes/index.js';
+import type { Language } from '../file/index.js';
+import { type AutomationRunRow, AutomationRunsStore } from '../records/index.js';
+import { RunMeansReader } from './run-means.js';
+
+const FOLDER = '/run/automation';
+export const SCRIPT_NAMES: Record<Language, string> = {
+  ...{ bash: 'script.sh', python: 'script.py', node: 'script.mjs' },
+};
+
+/**
+ * Shows the sandboxes of automations what came in (`input.json`) and, of a script, the program as it was deployed, read-only
+ * at /run/automation.
+ */
+@Injectable()
+export class RunFiles implements OnModuleInit {
+  constructor(
+    private readonly shown: ShownFiles,
+    private readonly runs: AutomationRunsStore,
+    private readonly means: RunMeansReader,
+  ) {}
+
+  onModuleInit(): void {
+    this.shown.add(async ({ kind, id }) => {
+      if (id === null || (kind !== 'automation' && kind !== 'run')) return undefined;
+      const run = await (kind === 'run' ? this.runs.ofAgentRun(id) : this.runs.find(id));
+      return run && this.of(run);
+    });
+  }
+
+  private async of(run: AutomationRunRow): Promise<FilesToShow | undefined> {
+    const means = await this.means.of(run);
+    if (!means) return undefined;
+    const { pinned, payload = 'null' } = means;
+    const { work } = pinned.definition;
+    return {
+      to: FOLDER,
+      files: {
+        'input.json': payload,
+        ...(work.kind === 'script' && { [SCRIPT_NAMES[work.language]]: pinned.code ?? '' }),
+      },
+      env: folder => ({ ATELIER_AUTOMATION: folder, ATELIER_INPUT: `${folder}/input.json` }),
+    };
+  }
+}
