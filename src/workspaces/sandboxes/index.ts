@@ -1,6 +1,6 @@
 export { type FolderResult, FolderSandboxes } from './folder-sandboxes.js';
 export { NamedShells } from './named-shells.js';
-export { LANGUAGES, type Language, MAX_SCRIPT_RESULT, runPinned } from './pinned-script.js';
+export { LANGUAGES, type Language, MAX_SCRIPT_RESULT, runPinned, SCRIPT_NAMES } from './pinned-script.js';
 export { ProgramSandboxes } from './program-sandboxes.js';
 export { RunningSandboxes, SessionElsewhere } from './running-sandboxes.js';
 export { SandboxesModule } from './sandboxes.module.js';

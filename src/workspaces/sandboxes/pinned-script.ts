@@ -3,7 +3,11 @@ export const LANGUAGES = ['bash', 'python', 'node'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 const PROGRAMS: Record<Language, string> = { bash: 'bash', python: 'python3', node: 'node' };
-const NAMES: Record<Language, string> = { bash: 'script.sh', python: 'script.py', node: 'script.mjs' };
+export const SCRIPT_NAMES: Record<Language, string> = {
+  bash: 'script.sh',
+  python: 'script.py',
+  node: 'script.mjs',
+};
 
 /** Longest result of a script, in bytes. */
 export const MAX_SCRIPT_RESULT = 256 * 1024;
@@ -23,7 +27,7 @@ export function runPinned({ language, code, input = 'null', marker }: PinnedScri
   script: string;
   stdin: Buffer;
 } {
-  const path = `"$d/${NAMES[language]}"`;
+  const path = `"$d/${SCRIPT_NAMES[language]}"`;
   const result = marker
     ? `if [ -s "$d/output.json" ]; then printf '\\n%s\\n' '${marker}'; head -c ${MAX_SCRIPT_RESULT + 1} "$d/output.json"; fi\n`
     : '';

@@ -1,13 +1,9 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { type FilesToShow, ShownFiles } from '../../../workspaces/sandboxes/index.js';
-import type { Language } from '../file/index.js';
+import { type FilesToShow, SCRIPT_NAMES, ShownFiles } from '../../../workspaces/sandboxes/index.js';
 import { type AutomationRunRow, AutomationRunsStore } from '../records/index.js';
 import { RunMeansReader } from './run-means.js';
 
 const FOLDER = '/run/automation';
-export const SCRIPT_NAMES: Record<Language, string> = {
-  ...{ bash: 'script.sh', python: 'script.py', node: 'script.mjs' },
-};
 
 /**
  * Shows the sandboxes of automations what came in (`input.json`) and, of a script, the program as it was deployed, read-only
