@@ -1,7 +1,7 @@
 export { RunAuthority } from './run-authority.js';
 export { RunApprovals, RunStopper, runFailed, runFinished } from './run-control.js';
-export { RunFiles } from './run-files.store.js';
 export { RunEvents } from './run-events.service.js';
+export { RunFiles } from './run-files.store.js';
 export { type NewRun, type RunChat, RunIntake, type RunModels, type Unattended } from './run-intake.store.js';
 export { type RunJournal, RunJournals } from './run-journal.store.js';
 export {

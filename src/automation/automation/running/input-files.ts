@@ -10,7 +10,7 @@ const FOLDER = '/run/automation';
  * at /run/automation.
  */
 @Injectable()
-export class RunFiles implements OnModuleInit {
+export class InputFiles implements OnModuleInit {
   constructor(
     private readonly shown: ShownFiles,
     private readonly runs: AutomationRunsStore,
