@@ -1,2 +1,2 @@
 export { AskedRuns, ledBy } from './asked-runs.js';
-export { RunViews, runView } from './run-views.js';
+export { RunViews } from './run-views.js';

@@ -23,7 +23,7 @@ export class RunViews {
   }
 }
 
-export function runView(run: AutomationRunRow, approval_id: string | null): AutomationRunView {
+function runView(run: AutomationRunRow, approval_id: string | null): AutomationRunView {
   const { id, workspace_id, deployment_id, version, file_path, kind, trigger_kind, status, state } = run;
   const { stop_reason, error, call_id, chat_id, output, log, exit_code, cost_usd } = run;
   return {
