@@ -31,6 +31,7 @@ import { Triggers } from './automation/triggers/migrations/20261128-triggers.js'
 import { FileTriggers } from './automation/triggers/migrations/20261129-file-triggers.js';
 import { Connectors } from './connections/connectors/migrations/20261130-connectors.js';
 import { OAuthFlows } from './connections/flows/migrations/20261129-oauth-flows.js';
+import { Integrations } from './connections/integrations/migrations/20261129-integrations.js';
 import { TokenSets } from './connections/tokens/migrations/20261129-token-sets.js';
 import { HostedAccess } from './hosting/access/migrations/20261124-hosted-access.js';
 import { CustomDomains } from './hosting/hosts/migrations/20261124-custom-domains.js';
@@ -177,4 +178,5 @@ export const migrations = [
   { name: '20261130-connectors', class: Connectors },
   { name: '20261129-run-files', class: RunFilesColumn },
   { name: '20261129-automation-watch', class: AutomationWatch },
+  { name: '20261129-integrations', class: Integrations },
 ];

@@ -13,7 +13,7 @@ import { ActionCatalog, subjectsOf } from '../../src/platform/actions/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import type { Json } from '../harness/client.js';
-import { type Ids, idsOn, makeThings } from '../harness/routes.js';
+import { DEFINITION, type Ids, idsOn, makeThings } from '../harness/routes.js';
 import { sampleInput } from '../harness/sample-input.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -68,6 +68,9 @@ beforeAll(async () => {
   owner = await service.person('Owner');
   other = await service.person('Other');
   things = { ...(await makeThings(service, owner, other)), ...INPUTS };
+  await owner.client.post('/api/integrations/providers', {
+    ...{ organization_id: things.organization_id, definition: { ...DEFINITION, id: 'unused' } },
+  });
   const running = await runningCommand();
   const [, invited] = [await invitationToFile(), await invitationToFile()];
   await owner.client.post(`/api/file-invitations/${invited.token}/accept`);
@@ -106,6 +109,11 @@ beforeAll(async () => {
     push_subscription_create: { ...subscription, endpoint: 'https://push.example.com/two' },
     ...(await siteInputs()),
     ...(await serverInputs()),
+    integration_provider_create: { definition: { ...DEFINITION, id: 'other' } },
+    integration_provider_delete: { provider: 'unused' },
+    integration_provider_update: { definition: DEFINITION },
+    integration_provider_get: { organization_id: things.organization_id },
+    integration_request: { id: things.connection_id, path: '/items' },
     template_clone: { id: things.template_id, version: 1 },
     template_get: { id: things.template_id },
     template_file_list: { id: things.template_id, number: 1 },

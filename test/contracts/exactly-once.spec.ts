@@ -6,13 +6,16 @@ import type { Actor } from '../../src/platform/access/index.js';
 import { ExecTokens } from '../../src/platform/actions/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { IdempotencyLedger, type Standing } from '../../src/platform/idempotency/index.js';
+import { FakeOAuthProvider } from '../fakes/oauth-provider.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import { apiDocument } from '../harness/api-document.js';
 import { type Answer, Client, type Json } from '../harness/client.js';
+import { describeProvider } from '../harness/connections.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;
 let smtp: FakeSmtpServer;
+let provider: FakeOAuthProvider;
 let ledger: IdempotencyLedger;
 let ada: Person;
 let bob: Person;
@@ -22,7 +25,10 @@ beforeAll(async () => {
   // Before the service connects: it keeps the method that each connection has at that time.
   pg.Client.prototype.query = losing as typeof query;
   smtp = await FakeSmtpServer.start();
-  service = await TestService.start({ SMTP_URL: smtp.url, MAIL_FROM: 'atelier@example.com' });
+  provider = await FakeOAuthProvider.start();
+  service = await TestService.start({
+    ...{ SMTP_URL: smtp.url, MAIL_FROM: 'atelier@example.com', OUTGOING_PRIVATE_HOSTS: provider.host },
+  });
   ledger = service.app.get(IdempotencyLedger, { strict: false });
   ada = await service.person('Ada');
   bob = await service.person('Bob');
@@ -31,6 +37,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop();
   await smtp.stop();
+  await provider.stop();
   pg.Client.prototype.query = query;
 });
 
@@ -57,6 +64,29 @@ interface Call {
   path: string;
   body?: Json;
   client?: Client;
+}
+
+/** To a service that a person has to authorize. */
+async function connectionInput(): Promise<Json> {
+  const id = randomUUID();
+  await describeProvider(ada, provider, id);
+  return { provider: id, organization_id: ada.organizationId };
+}
+
+/** By a key, and granted to the workspace. */
+async function keyedConnection(): Promise<string> {
+  const fields = {
+    base_url: `${provider.url}/api`,
+    header: 'X-API-Key',
+    prefix: '',
+    api_key: 'key-that-is-good',
+  };
+  const place = { provider: 'api_key', organization_id: ada.organizationId };
+  const { connection } = await made('/api/integrations', { ...place, fields });
+  await ada.client.put(`/api/integrations/${connection.id}/workspaces`, {
+    grants: [{ workspace_id: workspace }],
+  });
+  return connection.id;
 }
 
 const siteInput = () => ({
@@ -200,6 +230,22 @@ const CALLS: Record<string, () => Promise<Call>> = {
     const { token } = await made('/api/file-invitations', { ...(await invitation()), email: bob.email });
     return { path: `/api/file-invitations/${token}/accept`, client: bob.client };
   },
+  '/api/integrations': async () => ({ path: '/api/integrations', body: await connectionInput() }),
+  '/api/integrations/providers': async () => ({
+    path: '/api/integrations/providers',
+    body: { organization_id: ada.organizationId, definition: provider.definition(randomUUID()) },
+  }),
+  '/api/integrations/{id}/authorize': async () => ({
+    path: `/api/integrations/${(await made('/api/integrations', await connectionInput())).connection.id}/authorize`,
+    body: {},
+  }),
+  '/api/integrations/{id}/request': async () => ({
+    path: `/api/integrations/${await keyedConnection()}/request`,
+    body: { workspace_id: workspace, method: 'POST', path: '/items' },
+  }),
+  '/api/integrations/{id}/test': async () => ({
+    path: `/api/integrations/${await keyedConnection()}/test`,
+  }),
   '/api/keys': async () => ({ path: '/api/keys', body: { name: 'Key' } }),
   '/api/keys/{id}/rotate': async () => {
     const { id } = await made('/api/keys', { name: 'Rotated' });
@@ -453,6 +499,7 @@ const OUTSIDE = [
   ...['copy', 'edit', 'edits', 'extract', 'mkdir', 'move', 'patch', 'restore'].map(
     name => `/api/workspaces/{workspaceId}/files/${name}`,
   ),
+  ...['request', 'test'].map(name => `/api/integrations/{id}/${name}`),
   // It asks name servers.
   '/api/sites/{siteId}/domains/{host}/verify',
   '/api/tunnels/{serverId}/domains/{host}/verify',

@@ -60,7 +60,7 @@ function positionsIn(route: Route): string[] {
     .filter((parameter: Json) => parameter.in === 'query' && takesIds(parameter.schema))
     .map((parameter: Json) => parameter.name);
   return [...inPath, ...inBody, ...inQuery].filter(
-    name => !['name', 'tool_name', 'token', 'host', 'number'].includes(name),
+    name => !['name', 'tool_name', 'token', 'host', 'number', 'provider'].includes(name),
   );
 }
 

@@ -99,6 +99,12 @@ const OTHERWISE: Record<string, number> = {
   form_share: 422,
   sandbox_stop: 404,
   connector_create: 422,
+  integration_client_set: 404,
+  integration_create: 404,
+  integration_provider_create: 422,
+  integration_provider_delete: 404,
+  integration_provider_update: 422,
+  integration_request: 404,
   automation_deploy: 422,
   automation_stop: 422,
   automation_trigger: 422,
@@ -153,7 +159,9 @@ describe('what the table says of an organization', () => {
       const isForPeople = ['connector_create', 'organization_leave', 'organization_transfer'].includes(
         action.name,
       );
-      const status = isForPeople ? 403 : expected(ORGANIZATION_ROLES, action, role);
+      // It has no connections of its own, and those of the organization are its admins'.
+      const permission = action.name === 'integration_create' ? 'provider.configure' : action.permission;
+      const status = isForPeople ? 403 : expected(ORGANIZATION_ROLES, { ...action, permission }, role);
       expect([action.name, await rehearse(accounts.get(role) as Client, action)]).toEqual([
         action.name,
         status,

@@ -1,4 +1,5 @@
 /** docs/webhooks.md against what is sent: its examples, and its receiver, which is run. */
+
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,6 +19,7 @@ import {
   automationSkipped,
 } from '../../src/automation/automation/index.js';
 import { connectorToolsChanged } from '../../src/connections/connectors/index.js';
+import { connectionExpiring, connectionNeedsReauth } from '../../src/connections/integrations/index.js';
 import { tokensChanged } from '../../src/connections/tokens/index.js';
 import { domainFailed, domainFailing } from '../../src/hosting/domains/index.js';
 import { serverCrashed, serverFailed } from '../../src/hosting/tunnels/index.js';
@@ -103,6 +105,7 @@ async function everything(): Promise<void> {
   await connector();
   await sites(workspace_id);
   await server(workspace_id);
+  await connections();
   const bob = await service.person('Bob');
   const invite = async (by: Person, { email }: Person) =>
     (await by.client.post(`/api/organizations/${by.organizationId}/invitations`, { email })).body;
@@ -201,6 +204,21 @@ async function sites(workspace_id: string): Promise<void> {
   await build(true);
   await domain(workspace_id, site.id, 'docs.example.com', 'verified');
   await domain(workspace_id, site.id, 'old.example.com', 'failed');
+}
+
+/** One that ends soon, and one that a person has to authorize again. */
+async function connections(): Promise<void> {
+  const made = async (state: string): Promise<string> => {
+    const [row] = await service.database.query<{ id: string }>(
+      `insert into integration_connection (id, organization_id, user_id, provider, name, state, scopes, settings, created_by, created_at, updated_at)
+       values (gen_random_uuid(), $1, $2, 'github', 'GitHub', $3, '{}', '{}', $2, now(), now()) returning id`,
+      [ada.organizationId, ada.id, state],
+    );
+    return row?.id ?? '';
+  };
+  await publish(connectionNeedsReauth, { connection_id: await made('needs_reauth'), revision: newId() });
+  const ends_at = new Date().toISOString();
+  await publish(connectionExpiring, { connection_id: await made('active'), ends_at });
 }
 
 /** One that ended by itself, and is not started any more. */

@@ -9,6 +9,7 @@ import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, messagesOf } from '../harness/agent.js';
 import { Automations } from '../harness/automations.js';
 import { Client, type Json } from '../harness/client.js';
+import { DEFINITION } from '../harness/routes.js';
 import { sampleInput } from '../harness/sample-input.js';
 import { type Person, TestService } from '../harness/service.js';
 
@@ -329,6 +330,7 @@ describe('every action that takes a workspace', () => {
       form_check: 422,
       form_preview: 422,
       form_share: 422,
+      integration_request: 404,
       sandbox_stop: 404,
     };
     const [seen, expected]: [Json[], Json[]] = [[], []];
@@ -400,6 +402,11 @@ it('a rehearsal of any action about something sees it or not as the action would
   const server = await made('/api/tunnels', {
     ...{ workspace_id, name: 'App', slug: 'rehearsed', command: 'true', start: false },
   });
+  const place = { organization_id: ada.organizationId };
+  for (const id of ['acme', 'unused'])
+    await made('/api/integrations/providers', { ...place, definition: { ...DEFINITION, id } });
+  await ada.client.put('/api/integrations/providers/acme/client', { ...place, client_id: 'client' });
+  const { connection } = await made('/api/integrations', { ...place, provider: 'acme' });
   const published = await made('/api/templates', { workspace_id });
   const loop = await made('/api/loops', {
     workspace_id,
@@ -415,6 +422,9 @@ it('a rehearsal of any action about something sees it or not as the action would
   });
   const ids: Json = {
     connector: connector.id,
+    integration: connection.id,
+    provider: 'acme',
+    definition: { ...DEFINITION, id: 'acme' },
     template: published.template_id,
     loop: loop.id,
     form: shownForm.id,
@@ -447,6 +457,11 @@ it('a rehearsal of any action about something sees it or not as the action would
   const refused: Record<string, number> = {
     connector_authorize: 422,
     connector_create: 422,
+    // It is not authorized yet, and its provider is there already and in use.
+    integration_provider_create: 409,
+    integration_provider_delete: 409,
+    integration_request: 422,
+    integration_test: 200,
     form_submission_accept: 404,
     form_submission_delete: 404,
     member_remove: 404,

@@ -14,6 +14,7 @@ import { Browser } from '../harness/browser.js';
 import { Client, type Json } from '../harness/client.js';
 import { FakeSites } from '../harness/fake-sites.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';
+import { DEFINITION } from '../harness/routes.js';
 import { sampleInput } from '../harness/sample-input.js';
 import type { Person, TestService } from '../harness/service.js';
 
@@ -431,6 +432,10 @@ it('a person and their own key are not asked, and the audit log tells of every a
   const server = (await ada.client.post('/api/tunnels', serverInput)).body;
   const site = await FakeSites.of(service).make(service, ada, 'docs', workspace_id);
   const template = (await ada.client.post('/api/templates', { workspace_id })).body;
+  await made('/api/integrations/providers', { organization_id, definition: DEFINITION });
+  const ofClient = { organization_id, provider: 'acme', client_id: 'client' };
+  await ada.client.put('/api/integrations/providers/acme/client', { organization_id, client_id: 'client' });
+  const { connection } = await made('/api/integrations', { organization_id, provider: 'acme' });
   const automations = new Automations(ada.client, workspace_id);
   const automation = await automations.deploy(
     await automations.script('exposed', 'true', 'on:\n  - webhook: {}'),
@@ -453,6 +458,13 @@ it('a person and their own key are not asked, and the audit log tells of every a
     form_preview: { workspace_id, path: 'one.form' },
     form_share: { workspace_id, path: 'two.form' },
     form_update: { id: form.id, paused: true },
+    integration_authorize: { id: connection.id },
+    integration_client_set: ofClient,
+    integration_create: { organization_id, provider: 'acme' },
+    integration_grant_set: { id: connection.id, grants: [{ workspace_id }] },
+    integration_provider_create: { organization_id, definition: { ...DEFINITION, id: 'other' } },
+    integration_provider_update: { organization_id, provider: 'acme', definition: DEFINITION },
+    integration_update: { id: connection.id, name: 'Renamed' },
     invitation_create: { organization_id, email: 'c@example.com' },
     invitation_resend: { organization_id, id: invitation.id },
     key_rotate: { id: key.id },

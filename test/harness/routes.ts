@@ -1,5 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { Tokens } from '../../src/connections/tokens/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { fieldOfParam } from '../../src/platform/dto/index.js';
 import { apiDocument } from './api-document.js';
 import type { Json } from './client.js';
@@ -139,10 +141,38 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     file_path: 'automations/things.md',
     ...(await automationOf(service, owner, workspace, 'automations/things.md')),
   };
+  const tokens = service.app.get(Tokens, { strict: false });
+  const tokenSet = await service.app
+    .get(Database, { strict: false })
+    .transaction(unit =>
+      tokens.add(
+        unit,
+        { kind: 'integration', organization_id },
+        { accessToken: 'token-of-things', scopes: [] },
+      ),
+    );
+  const [connection] = await service.database.query<{ id: string }>(
+    `with provider as (
+       insert into integration_provider (id, organization_id, slug, definition, created_by, created_at, updated_at)
+       values (gen_random_uuid(), $1, 'acme', $3, $2, now(), now())),
+     client as (
+       insert into integration_client (organization_id, provider, client_id, updated_by, updated_at)
+       values ($1, 'acme', 'client', $2, now())),
+     made as (
+       insert into integration_connection (id, organization_id, provider, name, state, scopes, settings, token_set_id, created_by, created_at, updated_at)
+       values (gen_random_uuid(), $1, 'acme', 'Things', 'active', '{}', '{}', $5, $2, now(), now()) returning id),
+     granted as (
+       insert into connection_grant (connection_id, workspace_id, methods, paths, granted_by, created_at)
+       select id, $4, '{}', '{}', $2, now() from made)
+     select id from made`,
+    [organization_id, owner.id, JSON.stringify(DEFINITION), workspace, tokenSet],
+  );
   const folder = path.join(service.dataDir, 'templates', template?.id ?? '', template?.version ?? '');
   mkdirSync(folder, { recursive: true });
   return {
     organization_id,
+    connection_id: connection?.id ?? '',
+    provider: 'acme',
     template_id: template?.id ?? '',
     number: '1',
     ...automation,
@@ -185,6 +215,17 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     tool_name: 'bash',
   };
 }
+
+/** A service that can be connected, and is never asked. */
+export const DEFINITION = {
+  ...{ id: 'acme', name: 'Acme', docs: 'https://acme.example.com/docs', auth: 'oauth2' },
+  authorize_url: 'https://acme.example.com/oauth/authorize',
+  token_url: 'https://acme.example.com/oauth/token',
+  api: {
+    ...{ base_url: 'https://acme.example.com', hosts: [], header: 'Authorization' },
+    template: 'Bearer {access_token}',
+  },
+};
 
 const AUTOMATION = '---\nname: Things\nrun: bash\non:\n  - webhook: {}\n---\n```bash\ntrue\n```\n';
 

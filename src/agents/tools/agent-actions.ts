@@ -8,6 +8,7 @@ import {
   ActionCatalog,
   ActionListing,
   ActionRunner,
+  declarationFor,
 } from '../../platform/actions/index.js';
 import { checked, Field } from '../../platform/dto/index.js';
 import { Forbidden, problemOf } from '../../platform/errors/index.js';
@@ -102,7 +103,8 @@ class RunActions implements OpenTools {
     if (this.offered.length === 0) return undefined;
     if (tool !== RUN_TOOL) return { name: tool, effect: 'read', isNamed: false };
     const { name, dry_run } = input as RunAction;
-    const declaration = this.catalog.get(name)?.declaration;
+    const declared = this.catalog.get(name)?.declaration;
+    const declaration = declared && declarationFor(declared, (input as RunAction).input);
     if (!declaration || this.approvedCaller(name).objection(declaration)) return undefined;
     const effect = dry_run === true ? 'read' : declaration.effect;
     return { name, effect, isNamed: this.isFileTheirs && this.allowlist.patterns.includes(name) };
@@ -145,7 +147,7 @@ class RunActions implements OpenTools {
 
   private describe({ name }: DescribeAction): unknown {
     const action = this.catalog.require(name);
-    this.caller().requireMayRun(action.declaration);
+    this.caller().requireMayRun(declarationFor(action.declaration));
     return action.describe();
   }
 

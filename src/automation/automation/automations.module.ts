@@ -4,6 +4,7 @@ import { ModelsModule } from '../../agents/models/index.js';
 import { RunsModule } from '../../agents/runs/index.js';
 import { SubagentsModule } from '../../agents/subagents/index.js';
 import { ToolsModule } from '../../agents/tools/index.js';
+import { IntegrationsModule } from '../../connections/integrations/index.js';
 import { BillingModule } from '../../identity/billing/index.js';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { ServiceAccountsModule } from '../../identity/service-accounts/index.js';
@@ -16,6 +17,7 @@ import { AutomationEventsController } from './automation-events.controller.js';
 import { AutomationEventsService } from './automation-events.service.js';
 import { AutomationRunsService } from './automation-runs.service.js';
 import { AutomationsService } from './automations.service.js';
+import { ConnectionPauses, ConnectionUseStore } from './connections/index.js';
 import { DeliveriesService } from './deliveries.service.js';
 import { Closures, Deployer, DriftWatch, StandIns, TriggerSetups } from './deploying/index.js';
 import { DeploymentsService } from './deployments.service.js';
@@ -44,6 +46,7 @@ import { DeploymentViews } from './views/index.js';
     ServiceAccountsModule,
     CoreModule,
     ChangesModule,
+    IntegrationsModule,
     SandboxesModule,
     ModelsModule,
     SubagentsModule,
@@ -63,6 +66,7 @@ import { DeploymentViews } from './views/index.js';
     ...[DeploymentsStore, AutomationRunsStore, DeliveriesStore],
     ...[Closures, Deployer, StandIns, DriftWatch, SilenceWatch, DeploymentViews, TriggerSetups],
     ...[ChainGuard, Intake, RunEnds, RunMeansReader, InputFiles, Expectations, WrittenFiles],
+    ...[ConnectionPauses, ConnectionUseStore],
     ...[AgentWork, ScriptWork, AutomationStarter, ReadInputTool],
   ],
   exports: [DeploymentsStore, AutomationRunsStore, DeliveriesStore, TriggerSetups, Intake, RunEnds],

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { beforeSideEffect, type UnitOfWork } from '../../platform/database/index.js';
+import { beforeSideEffect, type Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, NotFound, Unavailable } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
@@ -66,8 +66,8 @@ export class Tokens {
   }
 
   /** What may be shown of some sets. */
-  standings(ids: readonly string[]): Promise<TokenStanding[]> {
-    return ids.length === 0 ? Promise.resolve([]) : this.store.standings(ids);
+  standings(ids: readonly string[], within?: Pick<Database, 'tables'>): Promise<TokenStanding[]> {
+    return ids.length === 0 ? Promise.resolve([]) : this.store.standings(ids, within);
   }
 
   /** The tokens as they are, also where they are over: to revoke them at the provider. */

@@ -7,6 +7,7 @@ import { type Problem, problemOf } from '../errors/index.js';
 import { requestOrigin } from '../http/index.js';
 import { Chore } from '../jobs/index.js';
 import { Log } from '../log/index.js';
+import { declarationFor } from './action.js';
 import type { ActionCaller } from './action-caller.js';
 import type { Tenant } from './subject.js';
 
@@ -36,6 +37,7 @@ export interface Recorded {
   readonly name: string;
   readonly declaration: {
     readonly effect: Effect | null;
+    readonly effectOf?: (input: Readonly<Record<string, unknown>>) => Effect;
     readonly input: Shape | null;
     readonly output: Shape;
   };
@@ -120,7 +122,7 @@ function rowOf({ action, caller, dryRun, tenant, input }: BegunRun, id: string):
   return {
     id,
     action: storableText(action.name.slice(0, MAX_NAME)),
-    effect: action.declaration.effect,
+    effect: declarationFor(action.declaration, input).effect,
     dry_run: dryRun,
     surface,
     caller_kind: kind,

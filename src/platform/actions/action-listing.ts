@@ -12,7 +12,7 @@ import {
   scopeOf,
   type WorkspaceAccess,
 } from '../access/index.js';
-import { type ActionDeclaration, permissionToRun } from './action.js';
+import { type ActionDeclaration, declarationFor, permissionToRun } from './action.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog, type CatalogAction } from './action-catalog.js';
 
@@ -79,7 +79,7 @@ export class ActionListing {
       if (readonly && declaration.effect !== 'read') return false;
       if (place !== null && !isWorkspacePermission(declaration.permission)) return false;
       return (
-        caller.objection(declaration) === undefined &&
+        caller.objection(declarationFor(declaration)) === undefined &&
         reaches(actor, declaration.permission) &&
         hasScopes(actor, declaration, caller.isProgram) &&
         anyAllows(roles, declaration.permission)

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { answeringWith, Database } from '../database/index.js';
 import { NotFound, Problem, problemOf } from '../errors/index.js';
+import { declarationFor } from './action.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog, type CatalogAction } from './action-catalog.js';
 import { ActionLedger, type BegunRun, type Recorded } from './action-ledger.js';
@@ -124,7 +125,7 @@ export class ActionRunner {
   ): Promise<{ input: object; tenant: Tenant }> {
     const { action, caller } = begun;
     try {
-      caller.requireMayRun(action.declaration);
+      caller.requireMayRun(declarationFor(action.declaration, call.input));
       const input = action.readInput(call.input, call.workspaceId ?? caller.workspaceId);
       return { input, tenant: await this.subjects[look](caller.actor, action.declaration, input) };
     } catch (error) {

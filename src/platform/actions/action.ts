@@ -49,6 +49,8 @@ export interface ActionDeclaration {
   /** What people call it; absent: its name in words. */
   readonly title?: string;
   readonly effect: Effect;
+  /** What this input does, where that may be less than `effect`, which is the most that any input does. */
+  readonly effectOf?: (input: Readonly<Record<string, unknown>>) => Effect;
   /** What a person should know before they allow it, one or two sentences; for what is destructive or exposes. */
   readonly consequence?: string;
   /** What the caller must be allowed; null for what any signed-in caller may do to what is theirs. */
@@ -73,6 +75,16 @@ export interface ActionDeclaration {
   readonly evidence?: string;
   /** What it can refuse beyond validation and access: status → when. */
   readonly refuses?: Readonly<Record<number, string>>;
+}
+
+/** The declaration as it holds for one input, checked or not; without one, as for an input that says nothing. */
+export function declarationFor<D extends { effect: Effect | null } & Pick<ActionDeclaration, 'effectOf'>>(
+  declaration: D,
+  input: unknown = {},
+): D {
+  const { effectOf } = declaration;
+  const isObject = typeof input === 'object' && input !== null;
+  return effectOf && isObject ? { ...declaration, effect: effectOf({ ...input }) } : declaration;
 }
 
 /** What running an action takes, besides what the action takes itself. */

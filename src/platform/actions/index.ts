@@ -3,6 +3,7 @@ export {
   type ActionDeclaration,
   actionOf,
   consequenceOf,
+  declarationFor,
   declarationOf,
   isGrave,
   permissionToRun,

@@ -4,6 +4,7 @@ import { didYouMean } from '#libs/did-you-mean/index.js';
 import { envExample, type Setting } from '#libs/env-settings/index.js';
 import { accountsSettings } from './settings/accounts.js';
 import { modelsSettings, runsSettings } from './settings/agents.js';
+import { connectionsSettings } from './settings/connections.js';
 import { hostingSettings } from './settings/hosting.js';
 import { serviceSettings, trafficSettings } from './settings/service.js';
 import { filesSettings, formsSettings, sandboxesSettings } from './settings/workspaces.js';
@@ -18,6 +19,7 @@ export const settings = {
   ...filesSettings,
   ...formsSettings,
   ...sandboxesSettings,
+  ...connectionsSettings,
   ...runsSettings,
   ...modelsSettings,
   ...hostingSettings,

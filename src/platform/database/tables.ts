@@ -151,6 +151,10 @@ export interface Schema {
   chore: {
     name: string; due_at: Time; holder: string | null;
   };
+  connection_grant: {
+    connection_id: string; workspace_id: string; methods: Told<'connection_grant.methods', string[]>;
+    paths: Told<'connection_grant.paths', string[]>; granted_by: string; created_at: Time;
+  };
   connector: {
     id: string; organization_id: string; user_id: string | null; name: string; slug: string; url: string;
     auth: 'none' | 'bearer' | 'headers' | 'oauth'; per_user: boolean; authorization_server: string | null;
@@ -250,6 +254,22 @@ export interface Schema {
   installation: {
     id: Generated<number>; token_key: string | null; setup_token_hash: string | null; created_at: Time;
     sandbox_uid_base: Big | null;
+  };
+  integration_client: {
+    organization_id: string; provider: string; client_id: string; secret_id: string | null;
+    updated_by: string; updated_at: Time;
+  };
+  integration_connection: {
+    id: string; organization_id: string; user_id: string | null; provider: string; name: string;
+    account: Json<'integration_connection.account'> | null;
+    state: 'pending' | 'active' | 'needs_reauth' | 'error' | 'revoked'; reason: string | null;
+    scopes: Told<'integration_connection.scopes', string[]>;
+    settings: Json<'integration_connection.settings'>; token_set_id: string | null; created_by: string;
+    created_at: Time; updated_at: Time;
+  };
+  integration_provider: {
+    id: string; organization_id: string; slug: string; definition: Json<'integration_provider.definition'>;
+    created_by: string; created_at: Time; updated_at: Time;
   };
   invitation: {
     id: string; organization_id: string; email: string; role: 'owner' | 'admin' | 'member' | 'guest';

@@ -7,6 +7,7 @@ import {
   ActionListing,
   ActionRunner,
   type CatalogAction,
+  declarationFor,
   permissionToRun,
 } from '../../platform/actions/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
@@ -89,7 +90,7 @@ export class ActionsService {
   async run(actor: Actor, { name, input, workspace_id, dry_run }: RunAction): Promise<ActionResultView> {
     const call = { name, input, workspaceId: workspace_id, dryRun: dry_run };
     const caller = ActionCaller.direct(actor, 'rest');
-    const { effect } = this.catalog.require(name).declaration;
+    const { effect } = declarationFor(this.catalog.require(name).declaration, input);
     try {
       requireScope(actor, permissionToRun(effect));
     } catch (error) {
@@ -122,7 +123,7 @@ export class ActionsService {
   })
   async readFor(caller: ActionCaller, { name }: ActionName): Promise<ActionView> {
     const action = this.catalog.require(name);
-    caller.requireMayRun(action.declaration);
+    caller.requireMayRun(declarationFor(action.declaration));
     return action.describe();
   }
 

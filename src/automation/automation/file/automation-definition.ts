@@ -90,6 +90,8 @@ export interface AutomationDefinition {
   readonly tools: readonly string[];
   /** Names and globs of actions. */
   readonly actions: readonly string[];
+  /** Connections that it may use, by the ids of their providers or their names; absent in old versions: none. */
+  readonly connections?: readonly string[];
   readonly chat: 'new' | 'continue';
   readonly concurrency: {
     /** null: as the kind of trigger has it. */
@@ -122,6 +124,7 @@ export const AUTOMATION_LIMITS = {
   triggers: 10,
   tools: 100,
   actions: 100,
+  connections: 20,
 } as const;
 
 const IN_FOLDER = /^automations\/(?:.*\/)?[^/]+\.md$/;

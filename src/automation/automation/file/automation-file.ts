@@ -21,7 +21,7 @@ const DEFAULT_SECONDS = 900;
 const DAY = 86_400;
 const KEYS = [
   ...['name', 'description', 'on', 'run', 'file', 'agent', 'model', 'tools', 'actions', 'chat'],
-  ...['concurrency', 'on_approval', 'approval_deadline', 'limits', 'expect', 'pause_after'],
+  ...['connections', 'concurrency', 'on_approval', 'approval_deadline', 'limits', 'expect', 'pause_after'],
   ...['alert_after', 'notify', 'input'],
 ];
 
@@ -66,6 +66,7 @@ function read(path: string, text: string, findings: Findings): AutomationDefinit
     model: matter.text('model', 200) ?? null,
     tools: matter.has('tools') ? matter.texts('tools', AUTOMATION_LIMITS.tools) : READ_ONLY,
     actions: matter.texts('actions', AUTOMATION_LIMITS.actions),
+    connections: matter.texts('connections', AUTOMATION_LIMITS.connections),
     chat: matter.choice('chat', ['new', 'continue']) ?? 'new',
     concurrency: readConcurrency(matter),
     onApproval: matter.choice('on_approval', ON_APPROVAL) ?? 'fail',

@@ -2,6 +2,7 @@ import { AccountsSource } from './accounts.source.js';
 import { ApprovalsSource } from './approvals.source.js';
 import { AutomationsSource } from './automations.source.js';
 import { BudgetsSource } from './budgets.source.js';
+import { ConnectionsSource } from './connections.source.js';
 import { ConnectorsSource } from './connectors.source.js';
 import { DomainsSource } from './domains.source.js';
 import { FormsSource } from './forms.source.js';
@@ -21,6 +22,7 @@ export const sources = [
   AutomationsSource,
   BudgetsSource,
   ConnectorsSource,
+  ConnectionsSource,
   DomainsSource,
   FormsSource,
   InvitationsSource,

@@ -162,6 +162,24 @@ export class SourcesStore {
       .executeTakeFirst();
   }
 
+  async connection(id: string) {
+    const columns = [
+      'id',
+      'organization_id',
+      'user_id',
+      'created_by',
+      'name',
+      'provider',
+      'state',
+      'reason',
+    ] as const;
+    const query = this.database
+      .tables()
+      .selectFrom('integration_connection')
+      .select([...columns, 'account']);
+    return query.where('id', '=', id).executeTakeFirst();
+  }
+
   async server(id: string) {
     return this.database
       .tables()

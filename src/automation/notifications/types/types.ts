@@ -200,6 +200,17 @@ export const TYPES = {
     needs: 'site.read',
     mail: 'on',
   },
+  'connection.needs_reauth': {
+    severity: 'warning',
+    summary: 'A connection of yours has to be authorized again',
+    needs: 'connection.read',
+    mail: 'on',
+  },
+  'connection.expiring': {
+    severity: 'warning',
+    summary: 'A connection of yours ends in a week, unless it is authorized again',
+    needs: 'connection.read',
+  },
   'invitation.received': {
     severity: 'info',
     // By mail they get the invitation itself.

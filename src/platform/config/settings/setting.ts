@@ -66,3 +66,28 @@ export const asVaultKeys: Parse<WrappingKey[]> = (raw, name) => {
   if (ids.size < keys.length) throw new InvalidSetting(`${name} must not list one id twice.`);
   return keys;
 };
+
+/** Who the installation is to a service of others. */
+export interface ProviderClient {
+  readonly id: string;
+  readonly secret?: string;
+}
+
+/** JSON: `{"github": {"id": "…", "secret": "…"}}`. The message repeats nothing of it. */
+export const asClients: Parse<Readonly<Record<string, ProviderClient>>> = (raw, name) => {
+  const refused = () =>
+    new InvalidSetting(`${name} must be JSON such as {"github": {"id": "…", "secret": "…"}}.`);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(raw);
+  } catch {
+    throw refused();
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw refused();
+  for (const client of Object.values(parsed)) {
+    const { id, secret, ...others } = (client ?? {}) as Record<string, unknown>;
+    const isText = typeof id === 'string' && id !== '' && ['string', 'undefined'].includes(typeof secret);
+    if (!isText || Object.keys(others).length > 0) throw refused();
+  }
+  return parsed as Record<string, ProviderClient>;
+};

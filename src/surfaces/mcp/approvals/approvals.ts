@@ -8,7 +8,12 @@ import {
   type CallToApprove,
 } from '../../../agents/approvals/index.js';
 import type { Effect } from '../../../platform/access/index.js';
-import { type CatalogAction, type CheckedCall, consequenceOf } from '../../../platform/actions/index.js';
+import {
+  type CatalogAction,
+  type CheckedCall,
+  consequenceOf,
+  declarationFor,
+} from '../../../platform/actions/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Forbidden } from '../../../platform/errors/index.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
@@ -48,7 +53,7 @@ export class Approvals {
       // Not for the editors of the workspace to decide: it is done on the authority of one person.
       workspaceId: null,
       tool: action.name,
-      effect: action.declaration.effect,
+      effect: declarationFor(action.declaration, input).effect,
       input,
       clientName: await this.names.of(call.actor, dialogue.clientName),
       seconds: LIFE_SECONDS,

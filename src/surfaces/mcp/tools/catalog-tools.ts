@@ -15,6 +15,7 @@ import {
   type ActionCatalog,
   type ActionListing,
   type ActionRunner,
+  declarationFor,
   permissionToRun,
 } from '../../../platform/actions/index.js';
 import { checked } from '../../../platform/dto/index.js';
@@ -143,14 +144,14 @@ export class CatalogTools {
   private async describe({ actor }: McpCall, { name }: ActionName) {
     requireScope(actor, 'action.read');
     const action = this.catalog.require(name);
-    this.caller(actor, name).requireMayRun(action.declaration);
+    this.caller(actor, name).requireMayRun(declarationFor(action.declaration));
     return { ...action.describe() };
   }
 
   private async write(call: McpCall, asked: RunAction, dialogue: Dialogue) {
     const { actor } = call;
     await this.requireLetIn(actor, asked, CHANGING);
-    const { declaration } = this.catalog.require(asked.name);
+    const declaration = declarationFor(this.catalog.require(asked.name).declaration, asked.input);
     const isAsked =
       declaration.effect === 'destructive' || ActionCaller.direct(actor, 'mcp').isToAsk(declaration);
     if (isAsked && !asked.dry_run) {
@@ -173,7 +174,7 @@ export class CatalogTools {
   }
 
   private requireLetIn(actor: Actor, asked: RunAction, effects: readonly Effect[]): Promise<void> {
-    const { effect } = this.catalog.require(asked.name).declaration;
+    const { effect } = declarationFor(this.catalog.require(asked.name).declaration, asked.input);
     return this.unlessRefused(actor, asked, async () => {
       requireScope(actor, permissionToRun(effect));
       if (!effects.includes(effect))

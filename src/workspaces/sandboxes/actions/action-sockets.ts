@@ -11,6 +11,7 @@ import {
   ActionCatalog,
   ActionListing,
   ActionRunner,
+  declarationFor,
 } from '../../../platform/actions/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { checked, decodeCursor, Field, pageOf } from '../../../platform/dto/index.js';
@@ -134,7 +135,7 @@ export class ActionSocket {
 
   private async describe(name: string): Promise<unknown> {
     const action = this.parts.catalog.require(name);
-    (await this.caller()).requireMayRun(action.declaration);
+    (await this.caller()).requireMayRun(declarationFor(action.declaration));
     return action.describe();
   }
 

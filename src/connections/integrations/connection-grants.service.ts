@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Invalid } from '../../platform/errors/index.js';
+import { Events } from '../../platform/events/index.js';
+import { Topics } from '../../platform/topics/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
+import { connectionTopic } from '../tokens/index.js';
+import { normalPath } from './paths/request-path.js';
+import { connectionChanged } from './records/connection-events.js';
+import { ConnectionsStore } from './records/connections.store.js';
+import { GrantsStore } from './records/grants.store.js';
+import { ConnectionViews } from './views/connection-views.js';
+import { IntegrationView, SetIntegrationGrants } from './views/integrations.dto.js';
+
+/** In which workspaces connections may be used, and for what. */
+@Injectable()
+export class ConnectionGrantsService {
+  constructor(
+    private readonly database: Database,
+    private readonly workspaces: WorkspacesStore,
+    private readonly connections: ConnectionsStore,
+    private readonly grants: GrantsStore,
+    private readonly views: ConnectionViews,
+    private readonly topics: Topics,
+    private readonly events: Events,
+    private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'integration_grant_set',
+    route: 'PUT /api/integrations/:id/workspaces',
+    on: { id: 'connection' },
+    summary: 'Set in which workspaces a connection may be used, and for which methods and paths',
+    effect: 'expose',
+    consequence: 'Those who may use connections there, and what they run, act at the service as its account.',
+    permission: 'connection.manage',
+    input: SetIntegrationGrants,
+    output: IntegrationView,
+    refuses: { 404: 'No such connection or workspace' },
+  })
+  async set(actor: Actor, { id, grants }: SetIntegrationGrants): Promise<IntegrationView> {
+    const row = await this.connections.require(actor, 'connection.manage', id);
+    const ids = grants.map(({ workspace_id }) => workspace_id);
+    if (new Set(ids).size < ids.length) throw new Invalid('grants must name each workspace once');
+    const checked = grants.map(({ workspace_id, methods = [], paths = [] }, at) => ({
+      workspace_id,
+      methods: [...new Set(methods)],
+      paths: [...new Set(paths.map(path => normalPath(path, `grants.${at}.paths`)))],
+    }));
+    for (const workspaceId of ids) {
+      const { organization_id } = await this.workspaces.require(actor, 'connection.use', workspaceId);
+      if (organization_id !== row.organization_id)
+        throw new Invalid('grants must name workspaces of the organization of the connection');
+    }
+    return this.database.transaction(async unit => {
+      const { organization_id, provider, name, state } = await this.connections.lock(unit, id);
+      await this.grants.replace(unit, id, actor, checked);
+      const target = { type: 'connection', id, organization_id };
+      await this.audit.record(unit, actor, 'connection.grant', target, { provider, name, grants: checked });
+      // What it may be used for is looked at again wherever it is used.
+      await this.events.publish(unit, connectionChanged, {
+        connection_id: id,
+        organization_id,
+        provider,
+        name,
+        state,
+      });
+      await this.topics.publishOnCommit(unit, connectionTopic(id));
+      return this.views.one(actor, row, unit);
+    });
+  }
+}

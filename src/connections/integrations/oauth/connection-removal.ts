@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { Events } from '../../../platform/events/index.js';
+import { defineJob, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
+import { Log } from '../../../platform/log/index.js';
+import { Tokens } from '../../tokens/index.js';
+import { connectionChanged } from '../records/connection-events.js';
+import { type ConnectionRow, ConnectionsStore } from '../records/connections.store.js';
+import { ProviderCalls } from './provider-calls.js';
+import { ProviderCatalog } from './provider-catalog.js';
+
+/** Of a connection that is gone: its tokens are kept until the provider was told. */
+const revokeAtProvider = defineJob('connection_revoke', {
+  queue: { name: 'connections', concurrency: 4 },
+  payload: ['token_set_id', 'organization_id', 'provider'],
+});
+type Revoked = Record<'token_set_id' | 'organization_id' | 'provider', string>;
+
+/** Removes connections, and takes the access back at the provider, also where that is away for a while. */
+@Injectable()
+export class ConnectionRemoval {
+  constructor(
+    private readonly database: Database,
+    private readonly connections: ConnectionsStore,
+    private readonly catalog: ProviderCatalog,
+    private readonly calls: ProviderCalls,
+    private readonly tokens: Tokens,
+    private readonly jobs: Jobs,
+    private readonly events: Events,
+    private readonly log: Log,
+  ) {}
+
+  async remove(unit: UnitOfWork, row: ConnectionRow): Promise<void> {
+    const { id, organization_id, provider, name, token_set_id } = row;
+    // While it can still be seen what uses it.
+    const gone = { connection_id: id, organization_id, provider, name, state: 'deleted' } as const;
+    await this.events.publish(unit, connectionChanged, gone);
+    await this.connections.delete(unit, id);
+    if (token_set_id)
+      await this.jobs.enqueue(unit, revokeAtProvider, newId(), { token_set_id, organization_id, provider });
+  }
+
+  @OnJob(revokeAtProvider)
+  async revoke({ token_set_id, organization_id, provider }: Revoked): Promise<void> {
+    const tokens = await this.tokens.opened(token_set_id);
+    const definition = await this.catalog.find(organization_id, provider);
+    if (tokens && definition) {
+      const client = await this.catalog.client(organization_id, definition);
+      await this.calls.revoke(definition, client, tokens);
+    }
+    await this.database.transaction(unit => this.tokens.remove(unit, [token_set_id]));
+  }
+
+  @OnFailedJob(revokeAtProvider)
+  async giveUp({ token_set_id, provider }: Revoked): Promise<void> {
+    this.log.warn(
+      { provider, token_set: token_set_id },
+      'a deleted connection could not be revoked at its provider',
+    );
+    await this.database.transaction(unit => this.tokens.remove(unit, [token_set_id]));
+  }
+}

@@ -1,0 +1,43 @@
+import { expect, it } from '@jest/globals';
+import { isBelow, normalPath } from './request-path.js';
+
+it.each([
+  ['/', '/'],
+  ['/repos/acme/x', '/repos/acme/x'],
+  ['/repos/acme/', '/repos/acme/'],
+  ['/a%20b/ä', '/a%20b/%C3%A4'],
+  ['/a:b@c', '/a:b@c'],
+])('sends %s as %s', (path, sent) => expect(normalPath(path)).toBe(sent));
+
+it.each([
+  'repos',
+  '',
+  '//evil.example.com/x',
+  '/a//b',
+  '/a/../b',
+  '/a/.',
+  '/..',
+  '/a/%2e%2e/b',
+  '/a/%2E./b',
+  '/a%2fb',
+  '/a%5Cb',
+  '/a\\b',
+  '/a?b=c',
+  '/a#b',
+  '/a b',
+  '/a\nb',
+  '/a%0d%0ab',
+  '/a%00',
+  `/${'x'.repeat(2001)}`,
+])('refuses %j', path => expect(() => normalPath(path)).toThrow(expect.objectContaining({ status: 422 })));
+
+it.each([
+  ['/repos/acme', ['/repos/acme'], true],
+  ['/repos/acme/x', ['/repos/acme'], true],
+  ['/repos/acme/x', ['/repos/acme/'], true],
+  ['/repos/acme-two', ['/repos/acme'], false],
+  ['/repos', ['/repos/acme'], false],
+  ['/user', ['/repos', '/user'], true],
+  ['/anything', ['/'], true],
+  ['/anything', [], true],
+])('%s is below %j: %s', (path, prefixes, is) => expect(isBelow(path, prefixes)).toBe(is));

@@ -1,0 +1,105 @@
+export const google = {
+  id: 'google',
+  name: 'Google',
+  docs: 'https://developers.google.com/identity/protocols/oauth2/web-server',
+  auth: 'oauth2',
+  authorize_url: 'https://accounts.google.com/o/oauth2/v2/auth',
+  token_url: 'https://oauth2.googleapis.com/token',
+  issuer: 'https://accounts.google.com',
+  revocation: { url: 'https://oauth2.googleapis.com/revoke', style: 'rfc7009' },
+  scopes_default: ['openid', 'email', 'profile'],
+  scopes_available: [
+    ...['openid', 'email', 'profile'],
+    ...[
+      ...[
+        'drive',
+        'drive.file',
+        'drive.readonly',
+        'documents',
+        'spreadsheets',
+        'spreadsheets.readonly',
+        'presentations',
+      ],
+      ...['calendar', 'calendar.events', 'calendar.readonly', 'gmail.readonly', 'gmail.send', 'gmail.modify'],
+      ...['contacts.readonly', 'tasks'],
+    ].map(scope => `https://www.googleapis.com/auth/${scope}`),
+  ],
+  pkce: true,
+  client_auth: 'post',
+  // Without both of them there is no refresh token.
+  authorize_params: { access_type: 'offline', prompt: 'consent', include_granted_scopes: 'true' },
+  refresh: { rotates: false },
+  identity: { url: 'https://openidconnect.googleapis.com/v1/userinfo', id: 'sub', label: 'email' },
+  api: {
+    base_url: 'https://www.googleapis.com',
+    hosts: [
+      ...['www.googleapis.com', 'gmail.googleapis.com', 'docs.googleapis.com', 'sheets.googleapis.com'],
+      ...[
+        'slides.googleapis.com',
+        'people.googleapis.com',
+        'tasks.googleapis.com',
+        'openidconnect.googleapis.com',
+      ],
+    ],
+    header: 'Authorization',
+    template: 'Bearer {access_token}',
+    probe: '/oauth2/v3/userinfo',
+  },
+};
+
+export const microsoft = {
+  id: 'microsoft',
+  name: 'Microsoft 365',
+  docs: 'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',
+  auth: 'oauth2',
+  authorize_url: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
+  token_url: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
+  scopes_default: ['offline_access', 'User.Read'],
+  scopes_available: [
+    ...['offline_access', 'User.Read', 'Mail.Read', 'Mail.ReadWrite', 'Mail.Send', 'Calendars.Read'],
+    ...['Calendars.ReadWrite', 'Files.Read', 'Files.ReadWrite', 'Files.ReadWrite.All', 'Sites.Read.All'],
+    ...['Sites.ReadWrite.All', 'Contacts.Read', 'Tasks.ReadWrite', 'Chat.ReadWrite', 'ChannelMessage.Send'],
+  ],
+  pkce: true,
+  client_auth: 'post',
+  refresh: { rotates: true, lifetime_days: 90 },
+  identity: { url: 'https://graph.microsoft.com/v1.0/me', id: 'id', label: 'userPrincipalName' },
+  api: {
+    base_url: 'https://graph.microsoft.com/v1.0',
+    hosts: ['graph.microsoft.com'],
+    header: 'Authorization',
+    template: 'Bearer {access_token}',
+    probe: '/me',
+  },
+};
+
+export const dropbox = {
+  id: 'dropbox',
+  name: 'Dropbox',
+  docs: 'https://developers.dropbox.com/oauth-guide',
+  auth: 'oauth2',
+  authorize_url: 'https://www.dropbox.com/oauth2/authorize',
+  token_url: 'https://api.dropboxapi.com/oauth2/token',
+  revocation: { url: 'https://api.dropboxapi.com/2/auth/token/revoke', style: 'bearer' },
+  scopes_default: ['account_info.read', 'files.metadata.read', 'files.content.read'],
+  scopes_available: [
+    ...['account_info.read', 'files.metadata.read', 'files.metadata.write', 'files.content.read'],
+    ...['files.content.write', 'sharing.read', 'sharing.write', 'file_requests.read', 'file_requests.write'],
+  ],
+  pkce: true,
+  client_auth: 'post',
+  authorize_params: { token_access_type: 'offline' },
+  refresh: { rotates: false },
+  identity: {
+    url: 'https://api.dropboxapi.com/2/users/get_current_account',
+    method: 'POST',
+    id: 'account_id',
+    label: 'email',
+  },
+  api: {
+    base_url: 'https://api.dropboxapi.com/2',
+    hosts: ['api.dropboxapi.com', 'content.dropboxapi.com'],
+    header: 'Authorization',
+    template: 'Bearer {access_token}',
+  },
+};

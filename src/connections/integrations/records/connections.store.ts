@@ -1,0 +1,223 @@
+import { Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import {
+  type Actor,
+  type OrganizationPermission,
+  type OrganizationRole,
+  organizationsOf,
+  requireOrganizationRole,
+  requireReach,
+  requireScope,
+} from '../../../platform/access/index.js';
+import { Subject } from '../../../platform/actions/index.js';
+import { Database, newId, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
+import { Forbidden, NotFound } from '../../../platform/errors/index.js';
+
+export const CONNECTION_STATES = ['pending', 'active', 'needs_reauth', 'error', 'revoked'] as const;
+export type ConnectionState = (typeof CONNECTION_STATES)[number];
+/** Of the account there. */
+export interface Account {
+  readonly id: string;
+  readonly label: string;
+}
+
+declare global {
+  interface ColumnTypes {
+    'integration_connection.state': ConnectionState;
+    'integration_connection.account': Account;
+    'integration_connection.settings': Record<string, string>;
+  }
+}
+
+export type ConnectionRow = Row<'integration_connection'>;
+type Queries = Pick<Database, 'tables'>;
+/** As a caller sees it. */
+export type SeenConnection = ConnectionRow & { readonly caller_role: OrganizationRole };
+
+export interface ConnectionFilter {
+  readonly organizationId?: string;
+  readonly workspaceId?: string;
+  readonly provider?: string;
+  readonly state?: ConnectionState;
+  readonly after?: string;
+  readonly limit: number;
+}
+
+const UNKNOWN = 'No such connection';
+const MANAGES = sql`m.role in ('owner', 'admin')`;
+
+/** Connections, as far as the caller sees them: those of organizations, and personal ones of their own; admins see all. */
+@Injectable()
+export class ConnectionsStore {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * 404 where the caller does not see it, 403 where they may not. An organization's is managed by its admins, a personal
+   * one by its owner; admins may remove that, too.
+   */
+  @Subject('connection', 'organization', ({ organization_id }: ConnectionRow) => ({
+    organization_id,
+    workspace_id: null,
+  }))
+  async require(
+    actor: Actor,
+    permission: OrganizationPermission,
+    id: string,
+    within?: Queries,
+  ): Promise<SeenConnection> {
+    const [row] = await this.visible(actor, sql`c.id = ${id}`, sql``, within);
+    if (!row) throw new NotFound(UNKNOWN);
+    requireScope(actor, permission);
+    requireReach(actor, permission);
+    requireOrganizationRole(row.caller_role, permission);
+    if (permission === 'connection.read' || row.user_id === actor.id) return row;
+    requireOrganizationRole(row.caller_role, 'provider.configure');
+    if (row.user_id !== null && permission !== 'connection.delete')
+      throw new Forbidden('It is the personal connection of another; its owner alone changes or uses it');
+    return row;
+  }
+
+  /** By id, oldest first. */
+  list(actor: Actor, filter: ConnectionFilter): Promise<SeenConnection[]> {
+    const { organizationId, workspaceId, provider, state, after, limit } = filter;
+    const conditions = [
+      organizationId && sql`c.organization_id = ${organizationId}`,
+      workspaceId &&
+        sql`exists (select from connection_grant g where g.connection_id = c.id and g.workspace_id = ${workspaceId})`,
+      provider && sql`c.provider = ${provider}`,
+      state && sql`c.state = ${state}`,
+      after && sql`c.id > ${after}`,
+    ].filter(Boolean) as RawBuilder<unknown>[];
+    const which = conditions.reduce((all, one) => sql`${all} and ${one}`, sql`m.role <> 'guest'`);
+    return this.visible(actor, which, sql`order by c.id limit ${limit}`);
+  }
+
+  find(id: string, within: Queries = this.database): Promise<ConnectionRow | undefined> {
+    return within
+      .tables()
+      .selectFrom('integration_connection')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+  }
+
+  byTokenSet(tokenSetId: string, within: Queries = this.database): Promise<ConnectionRow | undefined> {
+    const query = within.tables().selectFrom('integration_connection').selectAll();
+    return query.where('token_set_id', '=', tokenSetId).executeTakeFirst();
+  }
+
+  /** Nobody else changes it before the unit of work ends; 404 where it is gone. */
+  async lock(unit: UnitOfWork, id: string): Promise<ConnectionRow> {
+    const query = unit.tables().selectFrom('integration_connection').selectAll().where('id', '=', id);
+    const row = await query.forUpdate().executeTakeFirst();
+    if (!row) throw new NotFound(UNKNOWN);
+    return row;
+  }
+
+  insert(
+    unit: UnitOfWork,
+    fields: Pick<
+      ConnectionRow,
+      'organization_id' | 'user_id' | 'provider' | 'name' | 'scopes' | 'created_by'
+    > & {
+      settings: Record<string, string>;
+    },
+  ): Promise<ConnectionRow> {
+    const { settings, ...others } = fields;
+    const now = sql<string>`now()`;
+    return unit
+      .tables()
+      .insertInto('integration_connection')
+      .values({
+        id: newId(),
+        ...others,
+        state: 'pending',
+        settings: storable(settings),
+        created_at: now,
+        updated_at: now,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  }
+
+  change(
+    unit: UnitOfWork,
+    id: string,
+    {
+      account,
+      ...changes
+    }: Partial<Pick<ConnectionRow, 'name' | 'state' | 'reason' | 'scopes' | 'token_set_id' | 'account'>>,
+  ): Promise<ConnectionRow> {
+    return unit
+      .tables()
+      .updateTable('integration_connection')
+      .set({
+        ...changes,
+        ...(account && { account: sql<Account>`${storable(account)}::jsonb` }),
+        updated_at: sql<string>`now()`,
+      })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  }
+
+  /** Other values of what was typed and is no secret, and whose they are. */
+  async settle(
+    unit: UnitOfWork,
+    id: string,
+    settings: Readonly<Record<string, string>>,
+    account: Account | null,
+  ): Promise<void> {
+    await sql`
+      update integration_connection set settings = ${storable(settings)}::jsonb,
+        account = coalesce(${account && storable(account)}::jsonb, account), updated_at = now()
+      where id = ${id}`.execute(unit.tables());
+  }
+
+  async delete(unit: UnitOfWork, id: string): Promise<void> {
+    await unit.tables().deleteFrom('integration_connection').where('id', '=', id).execute();
+  }
+
+  /** How many there are in an organization; no one adds another before the unit of work ends. */
+  async count(unit: UnitOfWork, organizationId: string): Promise<number> {
+    await sql`select pg_advisory_xact_lock(hashtext(${`connections ${organizationId}`}))`.execute(
+      unit.tables(),
+    );
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from integration_connection where organization_id = ${organizationId}`.execute(
+      unit.tables(),
+    );
+    return rows[0]?.count ?? 0;
+  }
+
+  /** Whether connections to a provider are there. */
+  async isUsed(unit: UnitOfWork, organizationId: string, provider: string): Promise<boolean> {
+    const query = unit
+      .tables()
+      .selectFrom('integration_connection')
+      .select('id')
+      .where('provider', '=', provider);
+    return (await query.where('organization_id', '=', organizationId).executeTakeFirst()) !== undefined;
+  }
+
+  /** Personal ones that a person had in an organization. */
+  personal(unit: UnitOfWork, organizationId: string, userId: string): Promise<ConnectionRow[]> {
+    const query = unit.tables().selectFrom('integration_connection').selectAll();
+    return query.where('organization_id', '=', organizationId).where('user_id', '=', userId).execute();
+  }
+
+  private async visible(
+    actor: Actor,
+    which: RawBuilder<unknown>,
+    order: RawBuilder<unknown>,
+    within: Queries = this.database,
+  ): Promise<SeenConnection[]> {
+    const { rows } = await sql<SeenConnection>`
+      select c.*, m.role as caller_role
+      from integration_connection c join ${organizationsOf(actor)} m using (organization_id)
+      where (c.user_id is null or c.user_id = ${actor.id} or ${MANAGES}) and ${which} ${order}`.execute(
+      within.tables(),
+    );
+    return rows;
+  }
+}

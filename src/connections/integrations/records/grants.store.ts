@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type Actor, organizationsOf, visibleTo } from '../../../platform/access/index.js';
+import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import type { ConnectionRow } from './connections.store.js';
+
+export type GrantRow = Row<'connection_grant'>;
+/** A connection that may be used in a workspace, and what it may be used for. */
+export type GrantedRow = ConnectionRow & Pick<GrantRow, 'methods' | 'paths' | 'workspace_id'>;
+
+type Queries = Pick<Database, 'tables'>;
+
+/** Where connections may be used, and for what. */
+@Injectable()
+export class GrantsStore {
+  constructor(private readonly database: Database) {}
+
+  /** Of some connections, in the workspaces that the caller sees. */
+  async seenBy(
+    actor: Actor,
+    connectionIds: readonly string[],
+    within: Queries = this.database,
+  ): Promise<GrantRow[]> {
+    if (connectionIds.length === 0) return [];
+    const { rows } = await sql<GrantRow>`
+      select g.* from connection_grant g join ${visibleTo(actor)} w on w.id = g.workspace_id
+      where g.connection_id = any(${[...connectionIds]}::uuid[]) order by g.created_at, g.workspace_id`.execute(
+      within.tables(),
+    );
+    return rows;
+  }
+
+  /** What the caller may use in a workspace: the organization's, and their own. */
+  async usableBy(actor: Pick<Actor, 'id' | 'credential'>, workspaceId: string): Promise<GrantedRow[]> {
+    const { rows } = await sql<GrantedRow>`
+      select c.*, g.methods, g.paths, g.workspace_id
+      from connection_grant g join integration_connection c on c.id = g.connection_id
+      join ${organizationsOf(actor as Actor)} m on m.organization_id = c.organization_id
+      where g.workspace_id = ${workspaceId} and (c.user_id is null or c.user_id = ${actor.id})
+      order by c.id`.execute(this.database.tables());
+    return rows;
+  }
+
+  /** Of the workspaces that the caller sees, these have it from now on; others stay. */
+  async replace(
+    unit: UnitOfWork,
+    connectionId: string,
+    actor: Actor,
+    grants: readonly Pick<GrantRow, 'workspace_id' | 'methods' | 'paths'>[],
+  ): Promise<void> {
+    await sql`
+      delete from connection_grant where connection_id = ${connectionId}
+        and workspace_id in (select w.id from ${visibleTo(actor)} w)`.execute(unit.tables());
+    if (grants.length === 0) return;
+    const made = { connection_id: connectionId, granted_by: actor.id, created_at: sql<string>`now()` };
+    const rows = grants.map(grant => ({ ...grant, ...made }));
+    await unit.tables().insertInto('connection_grant').values(rows).execute();
+  }
+}
