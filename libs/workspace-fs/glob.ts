@@ -24,16 +24,22 @@ export class Glob {
   }
 }
 
-function belowRoot(pattern: string): string {
+export function belowRoot(pattern: string): string {
   if (pattern.startsWith(`${SEEN_AT}/`)) return pattern.slice(SEEN_AT.length + 1);
   return pattern.replace(/^\.?\//, '');
 }
 
-function matchesPath(pattern: string[], components: string[]): boolean {
+export function matchesPath(pattern: string[], components: string[]): boolean {
   return matchesSequence(pattern, components, part => part === '**', matchesName);
 }
 
 function matchesName(pattern: string, name: string): boolean {
+  const [head = '', tail, more] = pattern.includes('?') ? [] : pattern.split('*', 3);
+  // Most names in patterns have one star or none.
+  if (more === undefined && !pattern.includes('?'))
+    return tail === undefined
+      ? head === name
+      : name.length >= head.length + tail.length && name.startsWith(head) && name.endsWith(tail);
   const same = (part: string, character: string) => part === '?' || part === character;
   return matchesSequence([...pattern], [...name], part => part === '*', same);
 }
@@ -64,7 +70,7 @@ export function matchesSequence<Part>(
   return pattern.slice(at).every(isWildcard);
 }
 
-function expandBraces(pattern: string): string[] {
+export function expandBraces(pattern: string): string[] {
   let expanded = [''];
   for (const part of pattern.split(/(\{[^{}]*,[^{}]*\})/)) {
     const choices = /^\{.*,.*\}$/s.test(part) ? part.slice(1, -1).split(',') : [part];

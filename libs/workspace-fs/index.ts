@@ -7,6 +7,7 @@ export type { Entry, EntryType } from './entry.js';
 export { isNoFile, WorkspaceFsError, type WorkspaceFsErrorCode } from './errors.js';
 export type { Finding, FindOptions, Seen } from './find.js';
 export { Glob } from './glob.js';
+export { GlobSet } from './glob-set.js';
 export { KeyedLock } from './keyed-lock.js';
 export type { Listing, ListOptions } from './list.js';
 export { nearest, numbered } from './nearest.js';
