@@ -2,11 +2,43 @@ import { Glob } from './glob.js';
 import { GlobSet } from './glob-set.js';
 
 const PATTERNS = [
-  ...['*.ts', '*', '?.txt', 'src/*.ts', '/src/*.ts', './src/**/*.ts', 'src/**', '**/test/**', '**/a/**/b', '**'],
-  ...['*.{ts,tsx}', '{a,b}/{c,d}.md', '[id].tsx', 'src/a.ts', '/workspace/src/*', '**/*.pdf', '*/x', '?/x', '{a'],
+  ...[
+    '*.ts',
+    '*',
+    '?.txt',
+    'src/*.ts',
+    '/src/*.ts',
+    './src/**/*.ts',
+    'src/**',
+    '**/test/**',
+    '**/a/**/b',
+    '**',
+  ],
+  ...[
+    '*.{ts,tsx}',
+    '{a,b}/{c,d}.md',
+    '[id].tsx',
+    'src/a.ts',
+    '/workspace/src/*',
+    '**/*.pdf',
+    '*/x',
+    '?/x',
+    '{a',
+  ],
 ];
 const PATHS = [
-  ...['a.ts', 'src/a.ts', 'src/b/c/a.ts', 'é.txt', 'a/test/b/c', 'a/x/a/y/b', 'b/c.md', '[id].tsx', 'src', 'x'],
+  ...[
+    'a.ts',
+    'src/a.ts',
+    'src/b/c/a.ts',
+    'é.txt',
+    'a/test/b/c',
+    'a/x/a/y/b',
+    'b/c.md',
+    '[id].tsx',
+    'src',
+    'x',
+  ],
   ...['in/deep/report.pdf', 'a/x', 'ab/x', '{a', 'src/.hidden', 'test', 'a/b'],
 ];
 

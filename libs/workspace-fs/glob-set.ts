@@ -34,12 +34,17 @@ export class GlobSet {
     const components = pattern.split('/');
     const last = components.at(-1) ?? '';
     // Below a folder, `**` stands for no component, too.
-    const suffix = last === '**' ? '' : last.slice(Math.max(last.lastIndexOf('*'), last.lastIndexOf('?')) + 1);
+    const suffix =
+      last === '**' ? '' : last.slice(Math.max(last.lastIndexOf('*'), last.lastIndexOf('?')) + 1);
     const alternative = { index, components, suffix };
     const [first = ''] = components;
     if (isName) this.byName.push(alternative);
     else if (/[*?]/.test(first)) this.anywhere.push(alternative);
-    else this.byFolder.set(first, [...(this.byFolder.get(first) ?? []), alternative]);
+    else {
+      const below = this.byFolder.get(first) ?? [];
+      below.push(alternative);
+      this.byFolder.set(first, below);
+    }
   }
 }
 

@@ -69,6 +69,14 @@ import { DeploymentViews } from './views/index.js';
     ...[ConnectionPauses, ConnectionUseStore],
     ...[AgentWork, ScriptWork, AutomationStarter, ReadInputTool],
   ],
-  exports: [DeploymentsStore, AutomationRunsStore, DeliveriesStore, TriggerSetups, Intake, RunEnds],
+  exports: [
+    DeploymentsStore,
+    AutomationRunsStore,
+    DeliveriesStore,
+    TriggerSetups,
+    ChainGuard,
+    Intake,
+    RunEnds,
+  ],
 })
 export class AutomationsModule {}

@@ -6,7 +6,14 @@ export {
   type TriggerSetup,
   TriggerSetups,
 } from './deploying/index.js';
-export { matchesFilter, type ScheduleTrigger, type Verification, type WebhookTrigger } from './file/index.js';
+export {
+  type FileTrigger,
+  matchesFilter,
+  type NotificationTrigger,
+  type ScheduleTrigger,
+  type Verification,
+  type WebhookTrigger,
+} from './file/index.js';
 export {
   AUTOMATION_TRIGGERS,
   AutomationRunsStore,
@@ -22,6 +29,6 @@ export {
   DeploymentsStore,
   type TriggerRow,
 } from './records/index.js';
-export { Intake } from './running/index.js';
+export { ChainGuard, Intake, loopReason } from './running/index.js';
 export { nextFires } from './schedules/index.js';
 export { TriggerSecretView } from './views/index.js';

@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
+import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { ExposureModule } from '../../workspaces/exposure/index.js';
 import { AutomationsModule } from '../automation/index.js';
+import { ChangeReader, ChangeWatch, FileSetup, FilesStore, WindowFiring } from './files/index.js';
 import { HeldDeliveries } from './held-deliveries.js';
 import { ScheduleFiring, ScheduleSetup, SchedulesStore } from './schedules/index.js';
 import {
@@ -18,10 +20,11 @@ import {
 
 /** What starts automations, besides people. */
 @Module({
-  imports: [CoreModule, ExposureModule, AutomationsModule],
+  imports: [CoreModule, ExposureModule, ChangesModule, AutomationsModule],
   controllers: [HooksController, RoutesOf(WebhookRotation)],
   providers: [
     ...[SchedulesStore, ScheduleSetup, ScheduleFiring, HeldDeliveries],
+    ...[FilesStore, FileSetup, ChangeReader, ChangeWatch, WindowFiring],
     ...[HooksStore, WebhookSecrets, WebhookSetup, WebhookIntake, WebhookRotation, ForgedSignatures],
     ExposedWebhooks,
   ],

@@ -13,3 +13,16 @@ export interface Chain {
 
 /** People and programs of their own did it. */
 export const NO_CHAIN: Chain = { deployments: [], depth: 0, untrusted: false };
+
+/** What led to something that all of these led to together. */
+export function joinChains(chains: Iterable<Chain>): Chain {
+  const deployments = new Set<string>();
+  let depth = 0;
+  let untrusted = false;
+  for (const chain of chains) {
+    for (const id of chain.deployments) deployments.add(id);
+    depth = Math.max(depth, chain.depth);
+    untrusted ||= chain.untrusted;
+  }
+  return { deployments: [...deployments], depth, untrusted };
+}

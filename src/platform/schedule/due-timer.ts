@@ -4,8 +4,8 @@ import { type Topic, Topics } from '../topics/index.js';
 
 /** A lost notification, or a clock that was set, delays a row by no more than this. */
 const MAX_SLEEP_MS = 10_000;
-/** Rows that are due may be locked by another process for the moment. */
-const MIN_SLEEP_MS = 200;
+/** Rows that are due and were not taken may be locked by another process for the moment. */
+const LOCKED_SLEEP_MS = 200;
 const RETRY_MS = 1_000;
 
 export interface DueRows {
@@ -67,7 +67,8 @@ export class DueTimer {
         sleepMs = RETRY_MS;
       }
     }
-    if (!this.isClosed) this.timer = setTimeout(() => this.wake(), Math.max(MIN_SLEEP_MS, sleepMs)).unref();
+    const ms = sleepMs <= 0 ? LOCKED_SLEEP_MS : Math.ceil(sleepMs);
+    if (!this.isClosed) this.timer = setTimeout(() => this.wake(), ms).unref();
     this.working = undefined;
   }
 }

@@ -40,6 +40,7 @@ import { WorkspaceQuota } from './workspace-quota.js';
     ChangesService,
     FileAuthors,
     FileWriter,
+    NumberedChanges,
     RecordedWrites,
     SandboxWatch,
     StoredElsewhere,

@@ -165,7 +165,8 @@ export class DeploymentsStore {
     await unit
       .tables()
       .updateTable('automation_trigger')
-      .set({ ...{ next_at: null, next_slot: null, cursor: null, gathered: null }, fire_at: null })
+      .set({ ...{ next_at: null, next_slot: null, cursor: null, since: null }, fire_at: null })
+      .set({ gathered: null, gathering_since: null })
       .where('deployment_id', '=', id)
       .execute();
     return this.change(unit, id, { state, paused_reason: reason, silent_at: null });
@@ -369,6 +370,13 @@ export class DeploymentsStore {
       const isChanged = JSON.stringify(before?.config) !== JSON.stringify(row.config);
       set.push({ row, isNew: !before, isChanged });
     }
+    await unit
+      .tables()
+      .updateTable('automation_trigger')
+      .set({ cursor: null, since: null, gathered: null, gathering_since: null })
+      .where('deployment_id', '=', id)
+      .where('position', 'is', null)
+      .execute();
     return set;
   }
 

@@ -69,7 +69,7 @@ export class ChainGuard {
 }
 
 /** Why what these deployments led to must not start another one. */
-function loopReason(
+export function loopReason(
   deploymentId: string,
   chain: readonly string[],
   depth: number,

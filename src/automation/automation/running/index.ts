@@ -1,5 +1,5 @@
 export { AgentWork } from './agent-work.js';
-export { ChainGuard, isGuarded } from './chain-guard.js';
+export { ChainGuard, isGuarded, loopReason } from './chain-guard.js';
 export { Expectations } from './expectations.js';
 export { type Incoming, Intake } from './incoming.js';
 export { InputFiles } from './input-files.js';
