@@ -81,13 +81,14 @@ export class FilesStore {
     triggers: readonly Pick<LiveFileTrigger, 'id' | 'deployment_id'>[],
   ): Promise<Map<string, Window | null>> {
     const deployments = [...new Set(triggers.map(({ deployment_id }) => deployment_id))];
+    const { rows: locked } = await sql<{ id: string }>`
+      select id from automation_deployment where id = any(${deployments}::uuid[]) and state = 'live'
+      order by id for no key update`.execute(unit.tables());
+    // A statement of its own: the one that waited for the lock sees what was there before.
     const { rows } = await sql<{ id: string; gathered: Window | null }>`
-      with locked as materialized (
-        select id from automation_deployment where id = any(${deployments}::uuid[]) and state = 'live'
-        order by id for no key update)
-      select t.id, t.gathered from automation_trigger t
-      where t.deployment_id in (select id from locked) and t.id = any(${triggers.map(({ id }) => id)}::uuid[])
-        and t.position is not null and t.cursor is not null`.execute(unit.tables());
+      select id, gathered from automation_trigger
+      where deployment_id = any(${locked.map(({ id }) => id)}::uuid[]) and id = any(${triggers.map(({ id }) => id)}::uuid[])
+        and position is not null and cursor is not null`.execute(unit.tables());
     return new Map(rows.map(({ id, gathered }) => [id, gathered]));
   }
 
