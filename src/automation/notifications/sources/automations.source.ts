@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { shortName } from '#libs/plain-text/index.js';
-import type { Chain } from '../../../platform/access/index.js';
+import { type Chain, NO_CHAIN } from '../../../platform/access/index.js';
 import {
   automationCompleted,
   automationDrifted,
@@ -83,7 +83,7 @@ export class AutomationsSource implements OnModuleInit {
       ...notice,
       audience: run.trigger_kind === 'manual' ? { people: [run.actor.id] } : notice.audience,
       data: { ...notice.data, automation_run_id: id },
-      chain: ledBy(run.chain),
+      chain: { ...(run.actor.chain ?? NO_CHAIN), untrusted: true },
       title: `A run of the automation ${nameOf(deployment)} ${how}`,
       body: how === 'failed' ? shortName(reason, MAX_REASON) : 'Its result is in the run.',
     };

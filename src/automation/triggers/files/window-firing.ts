@@ -122,7 +122,7 @@ export class WindowFiring implements OnApplicationBootstrap {
     const { id: deployment_id, workspace_id, version } = deployment;
     const end = { state: 'skipped', reason } as const;
     await this.deliveries.add(unit, { ...delivery, deployment_id, workspace_id, version }, end);
-    await this.guard.skipped(unit, deployment, reason, delivery.id);
+    await this.guard.skipped(unit, deployment, reason);
   }
 
   private async deliveryOf(
