@@ -9,7 +9,6 @@ export {
 export {
   type FileTrigger,
   matchesFilter,
-  type NotificationTrigger,
   type ScheduleTrigger,
   type Verification,
   type WebhookTrigger,
