@@ -20,6 +20,7 @@ import { RunRowsWithoutKeys } from './agents/runs/migrations/20261124-run-rows.j
 import { RunValuesWithoutChecks } from './agents/runs/migrations/20261124-run-values.js';
 import { RunFilesColumn } from './agents/runs/migrations/20261129-run-files.js';
 import { UnattendedRunEnds } from './agents/runs/migrations/20261129-unattended-runs.js';
+import { CallImagesColumn } from './agents/runs/migrations/20261130-call-images.js';
 import { Automations } from './automation/automation/migrations/20261127-automations.js';
 import { AutomationWatch } from './automation/automation/migrations/20261129-automation-watch.js';
 import { Chains } from './automation/automation/migrations/20261129-chains.js';
@@ -179,4 +180,5 @@ export const migrations = [
   { name: '20261129-run-files', class: RunFilesColumn },
   { name: '20261129-automation-watch', class: AutomationWatch },
   { name: '20261129-integrations', class: Integrations },
+  { name: '20261130-call-images', class: CallImagesColumn },
 ];

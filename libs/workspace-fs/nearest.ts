@@ -6,6 +6,8 @@ const MAX_PART = 64 * 1024;
 const MAX_SHOWN_LINES = 20;
 const MAX_SHOWN_LINE = 200;
 const LINES_IN_A_TURN = 5_000;
+/** Of a longer line, only its beginning is compared: it may be all of the text, and is compared in one go. */
+const MAX_COMPARED = 10_000;
 
 /** Lines of a text, as they are told to a reader: with their numbers. `first` is from 1. */
 export function numbered(lines: readonly string[], first: number): string {
@@ -35,6 +37,7 @@ export async function nearest(text: string, part: string): Promise<string | unde
 
 const plain = (line: string): string =>
   line
+    .slice(0, MAX_COMPARED)
     .replaceAll(/[\u2018\u2019\u201c\u201d"`]/g, "'")
     .replaceAll(/\s+/g, ' ')
     .trim();
@@ -60,7 +63,7 @@ async function alike(lines: readonly string[], wanted: readonly string[]): Promi
   return best;
 }
 
-const wordsOf = (line: string): Set<string> => new Set(line.match(/[\p{L}\p{N}_]+/gu));
+const wordsOf = (line: string): Set<string> => new Set(line.slice(0, MAX_COMPARED).match(/[\p{L}\p{N}_]+/gu));
 
 /** The first line of where the longest line has most of its words. */
 async function similar(lines: readonly string[], wanted: readonly string[]): Promise<number | undefined> {
@@ -86,7 +89,8 @@ function difference(there: readonly string[], wanted: readonly string[], start: 
   const same = (as: (line: string) => string) =>
     there.length === wanted.length && wanted.every((line, index) => as(line) === as(there[index] ?? ''));
   if (same(line => line.replace(/\r$/, ''))) return 'which differs in its line ends (CR LF)';
-  if (same(line => line.replaceAll(/\s+/g, ' ').trim())) return 'which differs in white space';
+  if (same(line => line.slice(0, MAX_COMPARED).replaceAll(/\s+/g, ' ').trim()))
+    return 'which differs in white space';
   if (same(plain)) return 'which differs in quotes or white space';
   const at = wanted.findIndex((line, index) => plain(line) !== plain(there[index] ?? ''));
   const asked = clipped(wanted[Math.max(0, at)] ?? '').trim();

@@ -70,6 +70,75 @@ function actorOf({ id, email }: Person): Actor {
 }
 const sentBody = (server: ScriptedServer, index = -1) => JSON.stringify(server.requests.at(index)?.body);
 
+/** A picture of 1 × 1 pixels, and one that is cut off. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+describe('an image that a run reads', () => {
+  const read = (file: string) => ({ name: 'read_file', input: { path: file } });
+  const shown = PIXEL.toString('base64');
+  beforeAll(async () => {
+    await put('pixel.png', PIXEL);
+    await put('broken.png', PIXEL.subarray(0, -20));
+  });
+
+  it.each([
+    ['over chat completions', SEES, () => openAi, `data:image/png;base64,${shown}`],
+    ['by Claude', CLAUDE, () => claude, `"media_type":"image/png","data":"${shown}"`],
+    ['by Gemini', 'google/gemini-2.5-pro', () => gemini, `"mimeType":"image/png","data":"${shown}"`],
+    ["over OpenAI's responses", 'openai/gpt-6.1-sol', () => openAi, `data:image/png;base64,${shown}`],
+  ])('is seen %s, also in later turns', async (_, model, server, wire) => {
+    server().reply([{ tool: read('pixel.png') }, { text: 'A pixel.' }, { text: 'Still.' }]);
+    const run = await agent.run('Look at pixel.png', { workspace_id, model });
+    expect(run.result).toMatchObject({
+      response: 'A pixel.',
+      toolOutputs: [{ output: 'pixel.png: image/png, 1 × 1 pixels, 70 bytes', is_error: false }],
+    });
+    expect(sentBody(server())).toContain(wire);
+    await agent.run('And now?', { chat_id: run.chat_id, model });
+    expect(sentBody(server())).toContain(wire);
+  });
+
+  it('is described to a model that takes none, and a broken one is never sent', async () => {
+    openAi.reply([{ tools: [read('pixel.png'), read('broken.png')] }, { text: 'No.' }]);
+    const blind = await agent.run('Look', { workspace_id, model: 'local/small' });
+    expect(blind.result.toolOutputs[0].output).toBe('pixel.png: image/png, 1 × 1 pixels, 70 bytes');
+    expect(sentBody(openAi)).not.toContain(';base64,');
+    openAi.reply([{ tool: read('broken.png') }, { text: 'No.' }]);
+    const { result } = await agent.run('Look', { workspace_id, model: SEES });
+    expect(result.toolOutputs).toEqual([
+      expect.objectContaining({
+        is_error: true,
+        output: expect.stringContaining('cannot be shown: it is cut off'),
+      }),
+    ]);
+    expect(sentBody(openAi)).not.toContain(';base64,');
+  });
+
+  it('is given over HTTP as what it is; anything else is named', async () => {
+    const content = (file: string) =>
+      ada.client.get(`/api/workspaces/${workspace_id}/files/content?path=${file}`);
+    expect((await content('pixel.png')).body).toMatchObject({
+      content: '',
+      image: { media_type: 'image/png', width: 1, height: 1, data: shown },
+    });
+    const tool = `/api/workspaces/${workspace_id}/tools/read_file`;
+    expect((await ada.client.post(tool, { input: { path: 'pixel.png' } })).body).toMatchObject({
+      is_error: false,
+      images: [{ path: 'pixel.png', media_type: 'image/png', data: shown }],
+    });
+    await put('report.pdf', Buffer.from('%PDF-1.7\n\xff\xfe', 'latin1'));
+    await put('pack.zip', Buffer.from('PK\x03\x04\xff', 'latin1'));
+    expect(await content('report.pdf')).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('a PDF') },
+    });
+    expect((await content('pack.zip')).body.detail).toContain('5 bytes, a zip archive');
+  });
+});
+
 describe('attachments', () => {
   const base64 = (bytes: Buffer) => bytes.toString('base64');
   it.each([

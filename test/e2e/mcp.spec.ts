@@ -231,6 +231,26 @@ describe('the listing', () => {
     });
   });
 
+  it('gives an image as one', async () => {
+    const data =
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const input = { workspace_id: workspace, path: 'pixel.png' };
+    await owner.client.put(`/api/workspaces/${workspace}/files/content`, {
+      path: 'pixel.png',
+      content: data,
+      encoding: 'base64',
+    });
+    const called = await using(owner.client.headers, client =>
+      client.callTool({ name: 'read_file', arguments: input }),
+    );
+    expect(called.content).toEqual([
+      { type: 'text', text: 'pixel.png: image/png, 1 × 1 pixels, 70 bytes' },
+      { type: 'image', data, mimeType: 'image/png' },
+    ]);
+    expect(called.structuredContent).toMatchObject({ image: { width: 1, height: 1 } });
+    expect(JSON.stringify(called.structuredContent)).not.toContain(data);
+  });
+
   it('narrows what can be called as well', async () => {
     const input = { workspace_id: workspace, path: 'x.txt', content: 'x' };
     await using(

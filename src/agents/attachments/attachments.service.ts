@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { kindOf, mediaTypeOf } from '#libs/model-client/index.js';
 import type { Actor } from '../../platform/access/index.js';
+import type { ToolImage } from '../../platform/actions/index.js';
 import { Invalid, TooLarge } from '../../platform/errors/index.js';
 import { WorkspaceQuota } from '../../workspaces/changes/index.js';
 import { FilesService } from '../../workspaces/files/index.js';
@@ -52,6 +53,21 @@ export class AttachmentsService {
     const bytes = await this.newBytes(chatId, attachments);
     if (bytes === 0) return store(attachments);
     return this.quota.during(workspaceId, { bytes, files: 0 }, () => store(attachments));
+  }
+
+  /**
+   * What a tool of a run in the chat shows, as attachments that are yet to be stored. Throws NoRoom (413) where the workspace
+   * may not hold a copy.
+   */
+  async ofTool(chatId: string, workspaceId: string, images: readonly ToolImage[]): Promise<NewAttachment[]> {
+    const attachments = images.map(({ path, mediaType: media_type, data }): NewAttachment => {
+      const bytes = Buffer.from(data, 'base64');
+      const hash = createHash('sha256').update(bytes).digest('hex');
+      return { part: { type: 'attachment', path, media_type, hash, size: bytes.byteLength }, bytes };
+    });
+    const bytes = await this.newBytes(chatId, attachments);
+    if (bytes > 0) await this.quota.require(workspaceId, { bytes, files: 0 });
+    return attachments;
   }
 
   private async read(

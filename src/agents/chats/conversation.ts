@@ -1,5 +1,6 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { storableText } from '#libs/fields/index.js';
+import type { AttachmentPart } from '../attachments/index.js';
 import type { MessagePart, MessagesStore, Said, SaidCall } from './messages.store.js';
 
 /** The run for which it is read. */
@@ -15,6 +16,13 @@ interface WrittenAnswer {
   readonly model: string;
   readonly content: MessagePart[];
   readonly calls: readonly { readonly callId: string; readonly tool: string }[];
+}
+
+/** The result of a call. */
+interface FinishedCall {
+  readonly output: string;
+  readonly isError: boolean;
+  readonly images: readonly AttachmentPart[];
 }
 
 /**
@@ -47,17 +55,25 @@ export class Conversation {
         output: null,
         is_error: false,
         state: 'started',
+        images: null,
       };
     });
     this.known?.push({ role: 'assistant', run_id: this.run.id, step, model, content, calls: asked });
   }
 
   /** Of calls that an earlier attempt asked for nothing is known here: they are read with the rest. */
-  finished({ step, position }: { step: number; position: number }, output: string, is_error: boolean): void {
+  finished(
+    { step, position }: { step: number; position: number },
+    { output, isError, images }: FinishedCall,
+  ): void {
     const answer = this.known?.findLast(said => said.step === step && said.run_id === this.run.id);
     const call = answer?.calls[position];
     if (!answer || !call) this.forget();
-    else answer.calls[position] = { ...call, output: storableText(output), is_error, state: 'finished' };
+    else
+      answer.calls[position] = {
+        ...{ ...call, output: storableText(output), is_error: isError, state: 'finished' },
+        images: images.length > 0 ? [...images] : null,
+      };
   }
 
   /** It is read anew the next time. */

@@ -17,6 +17,7 @@ export type StoredMessage = Row<'message'>;
 declare global {
   interface ColumnTypes {
     'message.content': MessagePart[];
+    'tool_call.images': AttachmentPart[] | null;
   }
 }
 
@@ -30,7 +31,7 @@ export type ToolCallRow = Row<'tool_call'>;
 export type MessageRow = StoredMessage & { calls: ToolCallRow[] };
 
 /** A tool call as models see it. */
-export type SaidCall = Pick<ToolCallRow, 'call_id' | 'tool' | 'output' | 'is_error' | 'state'>;
+export type SaidCall = Pick<ToolCallRow, 'call_id' | 'tool' | 'output' | 'is_error' | 'state' | 'images'>;
 
 /** One message as models see it. */
 export type Said = Pick<ConversationRow, 'role' | 'run_id' | 'step' | 'model' | 'content'> & {

@@ -7,6 +7,7 @@ import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { JoinedWrite } from '../../workspaces/changes/index.js';
 import { type AskedCall, approvalAsked, approvalRows } from '../approvals/index.js';
+import { type AttachmentPart, keepAttachments, type NewAttachment } from '../attachments/index.js';
 import {
   type ChatSummary,
   Conversation,
@@ -46,6 +47,14 @@ import {
 const TOKENS_REVOKED = revokeTokensOf(FENCED);
 
 const WAITING = sql`${transition('wait').set}, waiting_since = now(), due = false, holder = null`;
+
+/** What became of a call: `hasRun` where its tool was at work, `write` is left to be recorded with it. */
+export interface CallOutcome extends ToolResult {
+  readonly hasRun?: boolean;
+  readonly write?: JoinedWrite;
+  /** The images that it gave, to be kept. */
+  readonly shown?: { readonly workspaceId: string; readonly attachments: readonly NewAttachment[] };
+}
 
 type JournalRun = Pick<RunRow, 'id' | 'chat_id' | 'number' | 'attempt'>;
 
@@ -161,24 +170,22 @@ export class RunJournal extends FencedWriter {
    */
   async finishCall(
     call: PlannedCall,
-    {
-      output,
-      isError,
-      plan,
-      seen,
-      hasRun = false,
-      write,
-    }: ToolResult & { hasRun?: boolean; write?: JoinedWrite },
+    { output, isError, plan, seen, shown, hasRun = false, write }: CallOutcome,
     events: NewEvent[],
     next: readonly PlannedCall[] = [],
   ): Promise<void> {
+    const images = shown?.attachments.map(({ part }) => part) ?? [];
     const finished = sql`finished as (
       update tool_call c set state = 'finished', output = ${storableText(output)}, is_error = ${isError}, files = ${filesOf(seen)}::jsonb,
-        finished_at = now()
+        images = ${imagesOf(images)}::jsonb, finished_at = now()
       from fenced where c.run_id = fenced.id and c.step = ${call.step} and c.position = ${call.position}
       returning c.step, c.position, c.started_at)`;
     const also = [finished];
     if (hasRun) also.push(enterToolCall(FENCED, sql`finished`));
+    if (shown && images.length > 0)
+      also.push(
+        keepAttachments(sql`(select chat_id as id from fenced)`, shown.workspaceId, shown.attachments),
+      );
     if (plan) also.push(planRow(FENCED, plan));
     if (next.length > 0) also.push(startedRows(next));
     const joined = write?.join();
@@ -189,7 +196,7 @@ export class RunJournal extends FencedWriter {
     } finally {
       if (joined) await write?.told(recorded === true);
     }
-    this.conversation.finished(call, output, isError);
+    this.conversation.finished(call, { output, isError, images });
   }
 
   /** A call hands over a task, which is announced with the call's output. */
@@ -270,3 +277,7 @@ export class RunJournal extends FencedWriter {
 /** As the column has them; most calls know none. */
 const filesOf = (seen: ToolResult['seen']): string | null =>
   seen && seen.length > 0 ? JSON.stringify(seen) : null;
+
+/** Null for most calls, which show nothing. */
+const imagesOf = (images: readonly AttachmentPart[]): string | null =>
+  images.length > 0 ? JSON.stringify(images) : null;

@@ -1,6 +1,6 @@
 import { LimitReached } from '#libs/concurrency-limit/index.js';
 import type { Actor, Effect, WorkspacePermission } from '../../platform/access/index.js';
-import type { ActionCaller } from '../../platform/actions/index.js';
+import type { ActionCaller, ToolImage } from '../../platform/actions/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import type { VisibleWorkspace } from '../../workspaces/core/index.js';
 import type { KnownFile, KnownFiles } from '../../workspaces/files/index.js';
@@ -33,6 +33,8 @@ export interface ToolResult {
   readonly changed?: readonly string[];
   /** Files as the call has read or written them. */
   readonly seen?: readonly KnownFile[];
+  /** What it shows beside its output. */
+  readonly images?: readonly ToolImage[];
   /** All of the output, where `output` is a shortened form of it. */
   readonly whole?: string;
   /** The plan that the run has from now on. */

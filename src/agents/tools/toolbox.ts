@@ -92,11 +92,17 @@ export class ActionTool implements Tool {
   }
 
   async run({ actor, signal }: ToolContext, input: object): Promise<ToolResult> {
-    const { text, changed, defaults } = this.tool.agents;
+    const { text, images, changed, defaults } = this.tool.agents;
     const given = { ...defaults, ...input };
     const output = (await this.action.invoke(actor, given, signal)) as object;
     const whole = text(output);
-    return { output: shorten(whole), whole, isError: false, changed: changed?.(output) };
+    return {
+      output: shorten(whole),
+      whole,
+      isError: false,
+      changed: changed?.(output),
+      images: images?.(output),
+    };
   }
 }
 

@@ -51,12 +51,26 @@ export class ToolView {
   reason: string | null;
 }
 
+export class ToolImageView {
+  @Field.text('Path in the workspace', { max: 4096, example: 'charts/herons.png' })
+  path: string;
+
+  @Field.text('Of what kind it is', { example: 'image/png' })
+  media_type: string;
+
+  @Field.text('Its bytes in base64', { max: 10_000_000, example: 'iVBORw0KGgo=' })
+  data: string;
+}
+
 export class ToolRunView {
   @Field.text('What the tool gives back, shortened if it is long', { max: 100_000, example: 'notes\n' })
   output: string;
 
   @Field.boolean('Whether it failed; output says why', { example: false })
   is_error: boolean;
+
+  @Field.object('Images that go with the output', () => ToolImageView, { list: true, optional: true })
+  images?: ToolImageView[];
 
   @Field.integer('Milliseconds it took', { min: 0, example: 42 })
   duration_ms: number;

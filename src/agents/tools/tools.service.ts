@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
-import { Action, allows } from '../../platform/actions/index.js';
+import { Action, allows, type ToolImage } from '../../platform/actions/index.js';
 import { Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { AgentFiles, AgentGuide, requireAgent, type Subagent } from '../subagents/index.js';
@@ -77,6 +77,7 @@ export class ToolsService {
       const {
         output,
         isError,
+        images = [],
         newSession = null,
         exitCode = null,
         workingDirectory = null,
@@ -87,11 +88,14 @@ export class ToolsService {
       const duration_ms = Math.round(performance.now() - started);
       return {
         ...{ output, is_error: isError, duration_ms, new_session: newSession },
+        ...(images.length > 0 ? { images: images.map(imageView) } : {}),
         ...{ exit_code: exitCode, working_directory: workingDirectory, command_id: commandId },
       };
     };
   }
 }
+
+const imageView = ({ path, mediaType: media_type, data }: ToolImage) => ({ path, media_type, data });
 
 function viewOf(tool: ListedTool, agent: Subagent | null): AgentToolView {
   const { name, description, effect, schema: input_schema, reason, agentsOnly: agents_only } = tool;

@@ -10,7 +10,7 @@ import { costUsd, type StepRequest, type StepResult, streamStep } from '#libs/mo
 import { Budgets, type PlannedSpend } from '../../identity/billing/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
-import { placeholderOf } from '../attachments/index.js';
+import { type AttachmentPart, placeholderOf } from '../attachments/index.js';
 import { type MessagePart, type ModelInput, type Said, type SaidCall } from '../chats/index.js';
 import {
   type CallableModel,
@@ -38,8 +38,9 @@ export function systemPrompt(guide: AgentGuide, hasWorkspace: boolean): string {
 
 /** The conversation as a model takes it: every tool call is followed by a result, whatever became of it. */
 export function buildPrompt(system: string, rows: readonly Said[], reader: Reader): LanguageModelV4Prompt {
+  const shown = reader.sees ? imagesShown(rows) : undefined;
   const messages = rows.flatMap((row, index) => [
-    ...messagesOf(row, reader),
+    ...messagesOf(row, reader, shown),
     ...correctionOf(row, rows[index + 1], reader),
   ]);
   return [{ role: 'system', content: system }, ...messages];
@@ -49,6 +50,8 @@ export function buildPrompt(system: string, rows: readonly Said[], reader: Reade
 export interface Reader {
   runId: string;
   model: string;
+  /** Whether the model takes images: those that tools gave are shown then. */
+  sees?: boolean;
   /** The message that follows an answer of this run that was not accepted. */
   correction?: (text: string) => string;
 }
@@ -73,13 +76,48 @@ export const textOf = ({ content }: Pick<Said, 'content'>): string =>
   content.map(part => (part.type === 'text' ? part.text : '')).join('');
 
 /** A row as messages of a prompt. */
-export function messagesOf(row: Said, reader: Reader): LanguageModelV4Message[] {
+export function messagesOf(
+  row: Said,
+  reader: Reader,
+  shown?: ReadonlySet<AttachmentPart>,
+): LanguageModelV4Message[] {
   if (row.role !== 'assistant') return [{ role: 'user', content: row.content.flatMap(sentPart) }];
   const content = isOwn(row, reader) ? row.content : row.content.flatMap(withoutProviderState);
   if (content.length === 0) return [];
   const answer = { role: 'assistant', content } as LanguageModelV4Message;
-  return row.calls.length === 0 ? [answer] : [answer, { role: 'tool', content: row.calls.map(resultOf) }];
+  if (row.calls.length === 0) return [answer];
+  const results = { role: 'tool' as const, content: row.calls.map(resultOf) };
+  return [answer, results, ...(shown ? imagesOf(row.calls, shown) : [])];
 }
+
+/** Of the images that tools gave, providers take so many and so much; the newest are shown. */
+const MAX_IMAGES = 20;
+const MAX_IMAGE_BYTES = 12 * 1024 * 1024;
+
+function imagesShown(rows: readonly Said[]): ReadonlySet<AttachmentPart> {
+  const all = rows.flatMap(({ calls }) => calls.flatMap(({ images }) => images ?? [])).reverse();
+  let room = MAX_IMAGE_BYTES;
+  const shown = new Set<AttachmentPart>();
+  for (const image of all.slice(0, MAX_IMAGES)) {
+    room -= image.size;
+    if (room < 0) break;
+    shown.add(image);
+  }
+  return shown;
+}
+
+/** Few protocols have images in results of tools: they follow in a message of their own. */
+function imagesOf(calls: readonly SaidCall[], shown: ReadonlySet<AttachmentPart>): LanguageModelV4Message[] {
+  const images = calls.flatMap(call => call.images ?? []);
+  if (images.length === 0) return [];
+  const content = images.flatMap(image => [
+    { type: 'text' as const, text: shown.has(image) ? `${image.path}:` : `${image.path}: ${LEFT_OUT}` },
+    ...(shown.has(image) ? [placeholderOf(image)] : []),
+  ]);
+  return [{ role: 'user', content }];
+}
+
+const LEFT_OUT = 'an image of before, left out to make room for newer ones; read it again if it is needed';
 
 function sentPart(part: MessagePart): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
   if (part.type === 'attachment') return [placeholderOf(part)];

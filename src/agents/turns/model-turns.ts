@@ -122,7 +122,8 @@ export class RunTurns {
     const own = rows.filter(row => row.role === 'assistant' && row.run_id === runId);
     for (const said of check ? own : []) await check?.read(textOf(said));
     const correction = (text: string) => check?.correction(text) ?? '';
-    const prompt = buildPrompt(system, rows, { runId, model: this.model.id, correction });
+    const sees = this.model.takes.includes('image');
+    const prompt = buildPrompt(system, rows, { runId, model: this.model.id, sees, correction });
     const input = { prompt, tools: [...tools.offered] };
     return { rows, input, bytes: inputBytes(input) + attachedBytes(rows) };
   }
@@ -220,12 +221,15 @@ function isOutOfReach(error: unknown): error is ModelError {
   return error instanceof ModelError && ELSEWHERE.has(error.kind);
 }
 
-const hasAttachment = ({ content }: Pick<Said, 'content'>): boolean =>
-  content.some(({ type }) => type === 'attachment');
+const hasAttachment = ({ content, calls }: Pick<Said, 'content' | 'calls'>): boolean =>
+  content.some(({ type }) => type === 'attachment') || calls.some(({ images }) => images !== null);
 
 /** What the attachments of messages take beside their names. */
-function attachedBytes(rows: readonly Pick<Said, 'content'>[]): number {
-  const parts = rows.flatMap(({ content }) => content);
+function attachedBytes(rows: readonly Pick<Said, 'content' | 'calls'>[]): number {
+  const parts = rows.flatMap(({ content, calls }) => [
+    ...content,
+    ...calls.flatMap(({ images }) => images ?? []),
+  ]);
   return parts.reduce((sum, part) => sum + (part.type === 'attachment' ? weightOf(part) : 0), 0);
 }
 

@@ -41,6 +41,7 @@ const call = (fields: Partial<Call>): Call => ({
   started_at: null,
   finished_at: null,
   files: null,
+  images: null,
   ...fields,
 });
 const prompt = (...rows: MessageRow[]) => buildPrompt('Be good.', rows, READER).slice(1);

@@ -2,6 +2,7 @@ import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { Injectable } from '@nestjs/common';
 import { CONNECTOR_TOOL } from '../../connections/connectors/index.js';
 import { ActionCaller } from '../../platform/actions/index.js';
+import { problemOf } from '../../platform/errors/index.js';
 import { FileAuthors } from '../../workspaces/changes/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { SandboxesService, type Shell } from '../../workspaces/sandboxes/index.js';
@@ -12,8 +13,15 @@ import {
   DEFAULT_POLICY,
   type PolicyWatch,
 } from '../approvals/index.js';
+import { AttachmentsService } from '../attachments/index.js';
 import type { ToolCallRow } from '../chats/index.js';
-import { type ExecutedRun, type PlannedCall, RunFiles, type RunRow } from '../runs/index.js';
+import {
+  type CallOutcome,
+  type ExecutedRun,
+  type PlannedCall,
+  RunFiles,
+  type RunRow,
+} from '../runs/index.js';
 import { AgentFiles, AgentGuide, requireAgent } from '../subagents/index.js';
 import {
   BASH,
@@ -45,6 +53,7 @@ interface Means {
   /** null where there is no workspace, and so no tools. */
   readonly policy: PolicyWatch | null;
   readonly longOutputs: LongOutputs;
+  readonly attachments: AttachmentsService;
   readonly background: BackgroundCommands;
   readonly wording: ApprovalWording;
 }
@@ -57,7 +66,7 @@ export class RunTools {
   readonly offered: readonly LanguageModelV4FunctionTool[];
 
   constructor(
-    private readonly run: Pick<RunRow, 'id' | 'actor' | 'workspace_id'>,
+    private readonly run: Pick<RunRow, 'id' | 'actor' | 'workspace_id' | 'chat_id'>,
     readonly guide: AgentGuide,
     private readonly means: Means,
   ) {
@@ -117,7 +126,25 @@ export class RunTools {
   }
 
   /** A result as the model gets it: what is too long for it is in a file of the workspace. */
-  async fit(call: Pick<PlannedCall, 'step' | 'position' | 'tool'>, result: ToolResult): Promise<ToolResult> {
+  async fit(call: Pick<PlannedCall, 'step' | 'position' | 'tool'>, result: ToolResult): Promise<CallOutcome> {
+    const { images = [], ...rest } = result;
+    const fitting = await this.fitText(call, rest);
+    const { workspace_id: workspaceId, chat_id } = this.run;
+    if (images.length === 0 || workspaceId === null) return fitting;
+    try {
+      const attachments = await this.means.attachments.ofTool(chat_id, workspaceId, images);
+      return { ...fitting, shown: { workspaceId, attachments } };
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) throw error;
+      return { ...fitting, output: `${fitting.output}\n(It cannot be shown: ${problem.detail})` };
+    }
+  }
+
+  private async fitText(
+    call: Pick<PlannedCall, 'step' | 'position' | 'tool'>,
+    result: ToolResult,
+  ): Promise<ToolResult> {
     const { whole = result.output, files = [], ...fitting } = result;
     if (whole.length <= MAX_OUTPUT && files.length === 0) return fitting;
     const { id: runId, actor, workspace_id: workspaceId } = this.run;
@@ -176,6 +203,7 @@ export class ToolGateway {
     private readonly authors: FileAuthors,
     private readonly wording: ApprovalWording,
     private readonly known: RunFiles,
+    private readonly attachments: AttachmentsService,
   ) {}
 
   async open(run: ExecutedRun): Promise<RunTools> {
@@ -191,8 +219,8 @@ export class ToolGateway {
   private async openUnder(policy: PolicyWatch | null, run: ExecutedRun): Promise<RunTools> {
     const { id: runId, actor, workspace_id: workspaceId, loop_id: loopId, depth } = run;
     const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run, policy)]);
-    const { longOutputs, background, wording } = this;
-    const means = { gate, policy, longOutputs, background, wording };
+    const { longOutputs, attachments, background, wording } = this;
+    const means = { gate, policy, longOutputs, attachments, background, wording };
     if (workspaceId === null) {
       const shell = this.sandboxes.openShell({ caller: { kind: 'run', id: runId } });
       return new RunTools(run, guide, { ...means, shell, tools: new Map(), offered: [] });

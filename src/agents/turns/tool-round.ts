@@ -1,8 +1,9 @@
 import type { DeltaWriter } from '#libs/delta-writer/index.js';
 import { newId } from '../../platform/database/index.js';
-import { JoinedWork, type JoinedWrite } from '../../workspaces/changes/index.js';
+import { JoinedWork } from '../../workspaces/changes/index.js';
 import type { AskedCall } from '../approvals/index.js';
 import {
+  type CallOutcome,
   type NewEvent,
   type PlannedCall,
   type RunEventType,
@@ -34,7 +35,7 @@ export class RunWaits extends Error {
 export type OpenCall = PlannedCall & { readonly mayHaveHappened?: boolean };
 
 /** What became of a call; `hasRun` where its tool was at work, which counts as used, and `write` is left to be recorded with it. */
-type Outcome = ToolResult & { readonly hasRun?: boolean; readonly write?: JoinedWrite };
+type Outcome = CallOutcome;
 
 /** Why a call has no result yet: people are to be asked first, or its task waits for them. */
 type Unfinished = 'ask' | 'waits';

@@ -8,6 +8,14 @@ export type Verdict = (typeof VERDICTS)[number];
 /** The effects that have to be named in full, and that a person is asked about. */
 export const isGrave = (effect: Effect): boolean => effect === 'destructive' || effect === 'expose';
 
+/** An image that a tool gives. */
+export interface ToolImage {
+  readonly path: string;
+  readonly mediaType: string;
+  /** In base64. */
+  readonly data: string;
+}
+
 /** How an action is offered as a tool by itself, under one name for agents and for MCP clients. */
 export interface ToolDeclaration {
   readonly name: string;
@@ -21,6 +29,8 @@ export interface ToolDeclaration {
   readonly agents?: {
     /** What a model reads of the output. */
     text(output: object): string;
+    /** The images that go with that, for models that see. */
+    images?(output: object): readonly ToolImage[];
     /** The paths of the workspace that it has changed. */
     changed?(output: object): readonly string[];
     /** What it goes by where the model does not say. */

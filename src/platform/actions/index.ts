@@ -9,6 +9,7 @@ export {
   permissionToRun,
   subjectsOf,
   type ToolDeclaration,
+  type ToolImage,
   VERDICTS,
   type Verdict,
 } from './action.js';

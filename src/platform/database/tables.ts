@@ -548,7 +548,7 @@ export interface Schema {
     run_id: string; step: number; position: number; call_id: string; tool: string;
     input: Json<'tool_call.input'> | null; output: string | null; is_error: boolean;
     state: 'planned' | 'started' | 'finished'; started_at: Time | null; finished_at: Time | null;
-    files: Json<'tool_call.files'> | null;
+    files: Json<'tool_call.files'> | null; images: Json<'tool_call.images'> | null;
   };
   usage_entry: {
     id: Generated<string>; time: Time; organization_id: string; workspace_id: string | null;

@@ -178,6 +178,15 @@ export class FoundFilesPage extends PageOf(EntryView, 'FoundPage') {
   total: number;
 }
 
+/** An image as a whole. */
+export interface ImageContent {
+  readonly media_type: string;
+  readonly width: number;
+  readonly height: number;
+  /** In base64. */
+  readonly data: string;
+}
+
 export class ContentView {
   @Field.text('Path in the workspace', PATH)
   path: string;
@@ -208,6 +217,12 @@ export class ContentView {
 
   @Field.boolean('Whether lines that were asked for are left out because there are too many')
   truncated: boolean;
+
+  @Field.record('Of an image: media_type, width, height, and data in base64; content is empty then', {
+    optional: true,
+    example: { media_type: 'image/png', width: 640, height: 480, data: 'iVBORw0KGgo=' },
+  })
+  image?: ImageContent;
 }
 
 export class WrittenView extends EntryView {
@@ -295,7 +310,8 @@ export const fileTexts = {
     return lines.join('\n') || 'Nothing found';
   },
 
-  read({ content, start_line, total_lines, size }: ContentView): string {
+  read({ path, content, start_line, total_lines, size, image }: ContentView): string {
+    if (image) return `${path}: ${image.media_type}, ${image.width} × ${image.height} pixels, ${size} bytes`;
     if (size === 0) return '(an empty file)';
     if (content === '') return `(no such lines; the file has ${total_lines ?? 'very many'})`;
     const shown = numberedLines(content, start_line);
@@ -306,6 +322,9 @@ export const fileTexts = {
     if (isPart) shown.push(`(lines ${start_line}–${last} of ${whole}${goOn})`);
     return shown.join('\n');
   },
+
+  images: ({ path, image }: ContentView) =>
+    image ? [{ path, mediaType: image.media_type, data: image.data }] : [],
 
   path: ({ path }: EntryView): string[] => [path],
 

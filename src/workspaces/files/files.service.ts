@@ -37,6 +37,7 @@ import {
 } from './files.dto.js';
 import { KnownFiles } from './known-files.js';
 import { teaching } from './near-paths.js';
+import { textOrImage } from './text-or-image.js';
 
 /** Precedes the path in a cursor, so that arbitrary text is refused. */
 const MARK = '/';
@@ -154,7 +155,7 @@ export class FilesService {
     name: 'file_read',
     route: 'GET /api/workspaces/:workspaceId/files/content',
     on: 'workspace_id',
-    summary: 'Read a text file, or some lines of it',
+    summary: 'Read a text file, or some lines of it, or an image',
     effect: 'read',
     permission: 'file.read',
     input: ReadContent,
@@ -163,15 +164,15 @@ export class FilesService {
       name: 'read_file',
       title: 'Read a file',
       description:
-        'Read a text file of a workspace, or some of its lines, each after its number and a tab, which are no part of it. ' +
+        'Read a text file or an image of a workspace, or some of the lines, each after its number and a tab, which are no part of it. ' +
         'A long file comes in parts: the last line says where to go on.',
-      agents: { text: fileTexts.read },
+      agents: { text: fileTexts.read, images: fileTexts.images },
     },
-    refuses: { ...ABSENT, 409: 'Not a text file', 413: 'The lines lie beyond the first 32 MiB' },
+    refuses: { ...ABSENT, 409: 'Neither text nor an image', 413: 'The lines lie beyond the first 32 MiB' },
   })
   async read(actor: Actor, { workspace_id, path, start_line, end_line }: ReadContent): Promise<ContentView> {
     const files = await this.open(actor, workspace_id);
-    const read = await teaching(files, () => files.readText(path, { start_line, end_line }), path);
+    const read = await teaching(files, () => textOrImage(files, path, { start_line, end_line }), path);
     KnownFiles.current?.learned(read);
     return read;
   }

@@ -8,6 +8,7 @@ import {
   type ActionRunner,
   type CatalogAction,
   type ToolDeclaration,
+  type ToolImage,
 } from '../../../platform/actions/index.js';
 import { type McpCall, type Toolset } from '../call/mcp-call.js';
 import { HINTS, type Hint, MAX_CHARACTERS, type McpTool, withWaitLimit } from '../call/mcp-tool.js';
@@ -44,6 +45,7 @@ export class ActionTool implements McpTool {
   readonly definition: McpTool['definition'];
   private readonly show: Show;
   private readonly text: ((output: Output) => string) | undefined;
+  private readonly images: ((output: Output) => readonly ToolImage[]) | undefined;
 
   constructor(
     private readonly runner: ActionRunner,
@@ -55,6 +57,7 @@ export class ActionTool implements McpTool {
     const { output_schema } = action.describe();
     this.toolset = toolset;
     this.show = show;
+    this.images = agents?.images && (output => agents.images?.(output) ?? []);
     this.text = isPlain && agents ? output => agents.text(output) : undefined;
     this.definition = {
       name,
@@ -64,6 +67,18 @@ export class ActionTool implements McpTool {
       outputSchema: undescribed(output_schema) as Tool['outputSchema'],
       annotations: { title, ...HINTS[hint] },
     };
+  }
+
+  /** Images as such; what a program reads has all of them but their bytes. */
+  private shownImages(output: Output, images: readonly ToolImage[]): CallToolResult {
+    const { image, ...rest } = output;
+    const { data: _, ...described } = image as Record<string, unknown>;
+    const blocks = images.map(({ data, mediaType }) => ({
+      type: 'image' as const,
+      data,
+      mimeType: mediaType,
+    }));
+    return structured(JSON.stringify({ ...rest, image: described }), this.text?.(output), blocks);
   }
 
   permissions() {
@@ -85,6 +100,8 @@ export class ActionTool implements McpTool {
       return output as Output;
     };
     const output = await run(input);
+    const images = this.images?.(output) ?? [];
+    if (images.length > 0) return this.shownImages(output, images);
     const json = JSON.stringify(output);
     if (json.length <= MAX_CHARACTERS) return structured(json, this.text?.(output));
     const shown = await this.show(JSON.parse(json), input, async given => wireOf(await run(given)));

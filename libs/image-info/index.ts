@@ -1,0 +1,1 @@
+export { type ImageInfo, imageInfo } from './image-info.js';
