@@ -76,11 +76,12 @@ function faultOf({ fault, width, height }: ImageInfo): string | null {
 
 function kindOf(head: Buffer): string {
   const text = head.toString('latin1');
-  return (
-    KINDS.find(([start]) => text.startsWith(start))?.[1] ??
-    'of a kind that is not known; the commands file and xxd look at it'
-  );
+  return KINDS.find(([start]) => text.startsWith(start))?.[1] ?? 'of a kind that file and xxd may tell';
 }
 
 const noText = (path: string, what: string): WorkspaceFsError =>
-  new WorkspaceFsError('not_text', path, `${quotePath(path)} is not UTF-8 text: ${what}`);
+  new WorkspaceFsError(
+    'not_text',
+    path,
+    `${quotePath(path)} is not UTF-8 text; download it instead, or look at it with a command: ${what}`,
+  );
