@@ -33,13 +33,16 @@ export class ConnectionUseStore {
         select id, parent_id, automation_run_id from run where id = ${credential.run?.id ?? null}::uuid
         union all select r.id, r.parent_id, r.automation_run_id from run r join above a on a.parent_id = r.id)
       select automation_run_id from above where automation_run_id is not null limit 1`;
-    const ofScript = sql`
+    // A script in its sandbox acts as the run itself, elsewhere by a token of it.
+    const ofToken = sql`
       select caller_id::uuid from exec_token where id = ${credential.id} and caller_kind = 'automation'`;
     const { rows } = await sql<{ list: string[] }>`
       select coalesce(r.draft->'definition'->'connections', v.definition->'connections', '[]') as list
       from automation_run r
       left join automation_version v on v.deployment_id = r.deployment_id and v.number = r.version
-      where r.id = coalesce((${ofRun}), (${ofScript}))`.execute(this.database.tables());
+      where r.id = coalesce((${ofRun}), (${ofToken}), ${credential.id}::uuid)`.execute(
+      this.database.tables(),
+    );
     return rows[0]?.list ?? null;
   }
 
