@@ -7,8 +7,10 @@ export {
   TriggerSetups,
 } from './deploying/index.js';
 export {
+  type AutomationDefinition,
   type FileTrigger,
   matchesFilter,
+  type NotificationTrigger,
   type ScheduleTrigger,
   type Verification,
   type WebhookTrigger,

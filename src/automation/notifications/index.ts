@@ -1,1 +1,2 @@
 export { NotificationsModule } from './notifications.module.js';
+export { NOTIFICATIONS_ADDED } from './types/index.js';

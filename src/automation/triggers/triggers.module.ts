@@ -6,6 +6,7 @@ import { ExposureModule } from '../../workspaces/exposure/index.js';
 import { AutomationsModule } from '../automation/index.js';
 import { ChangeReader, ChangeWatch, FileSetup, FilesStore, WindowFiring } from './files/index.js';
 import { HeldDeliveries } from './held-deliveries.js';
+import { NotificationReader, NotificationSetup, NotificationTriggersStore } from './notifications/index.js';
 import { ScheduleFiring, ScheduleSetup, SchedulesStore } from './schedules/index.js';
 import {
   ExposedWebhooks,
@@ -25,6 +26,7 @@ import {
   providers: [
     ...[SchedulesStore, ScheduleSetup, ScheduleFiring, HeldDeliveries],
     ...[FilesStore, FileSetup, ChangeReader, ChangeWatch, WindowFiring],
+    ...[NotificationTriggersStore, NotificationSetup, NotificationReader],
     ...[HooksStore, WebhookSecrets, WebhookSetup, WebhookIntake, WebhookRotation, ForgedSignatures],
     ExposedWebhooks,
   ],

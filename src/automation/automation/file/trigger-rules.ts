@@ -20,7 +20,9 @@ import { secondsOf } from './durations.js';
 
 const DAY = 86_400;
 const HEADER = /^[a-z0-9-]{1,100}$/;
-const FILTER_PATH = /^(?:headers|body|query|notification)(?:\.[\w-]+)+$/;
+const WEBHOOK_PATH = /^(?:headers|body|query)(?:\.[\w-]+)+$/;
+const NOTIFICATION_PATH =
+  /^(?:notification\.)?(?:id|type|category|severity|title|body|link|data(?:\.[\w-]+)+)$/;
 const LOCAL_TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::00)?$/;
 
 /** The triggers of a file; none where it is only run on demand. */
@@ -113,7 +115,12 @@ function webhookOf(rules: YamlMapping): WebhookTrigger {
     'filter',
     ...(isHmac ? ['header', 'algorithm', 'encoding', 'prefix', 'id_header'] : []),
   ]);
-  return { kind: 'webhook', verify, filter: filterOf(rules), hmac: isHmac ? hmacOf(rules) : null };
+  return {
+    kind: 'webhook',
+    verify,
+    filter: filterOf(rules, WEBHOOK_PATH, 'body.action: [opened, reopened]'),
+    hmac: isHmac ? hmacOf(rules) : null,
+  };
 }
 
 function hmacOf(rules: YamlMapping): HmacRule {
@@ -151,16 +158,19 @@ function fileOf(rules: YamlMapping): FileTrigger {
 
 function notificationOf(rules: YamlMapping): NotificationTrigger {
   rules.expect(['category', 'filter']);
-  return { kind: 'notification', categories: rules.texts('category', 20), filter: filterOf(rules) };
+  return {
+    kind: 'notification',
+    categories: rules.texts('category', 20),
+    filter: filterOf(rules, NOTIFICATION_PATH, 'severity: critical'),
+  };
 }
 
-function filterOf(rules: YamlMapping): Filter {
+function filterOf(rules: YamlMapping, paths: RegExp, suggestion: string): Filter {
   const value = rules.mapping('filter') && rules.value('filter');
   if (value === undefined || value === null) return {};
   const filter = value as Record<string, unknown>;
   for (const [path, rule] of Object.entries(filter)) {
-    if (!FILTER_PATH.test(path))
-      rules.error('filter', `"${path.slice(0, 100)}" leads nowhere`, 'body.action: [opened, reopened]');
+    if (!paths.test(path)) rules.error('filter', `"${path.slice(0, 100)}" leads nowhere`, suggestion);
     if (!isRule(rule))
       rules.error('filter', `"${path.slice(0, 100)}" must be a value, a list of values, or { not: … }`);
   }

@@ -4,7 +4,7 @@ import { type EventKind, Events } from '../../../platform/events/index.js';
 import { Jobs, OnJob } from '../../../platform/jobs/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { decide, PreferencesStore } from '../preferences/index.js';
-import { inboxTopic, TYPE_NAMES, type TypeName } from '../types/index.js';
+import { inboxTopic, NOTIFICATIONS_ADDED, TYPE_NAMES, type TypeName } from '../types/index.js';
 import { Dispatcher, notify } from './dispatcher.js';
 import type { Notice } from './notice.js';
 import { NotificationsStore } from './notifications.store.js';
@@ -91,6 +91,7 @@ export class Notifier implements OnApplicationBootstrap {
         const own = habits.get(notification.user_id);
         if (own) await this.dispatcher.dispatch(unit, notification, own);
       }
+      if (added.length > 0) await this.topics.publishWithCommit(unit, NOTIFICATIONS_ADDED);
       return added;
     });
     this.topics.publish(...told.map(({ user_id }) => inboxTopic(user_id)));

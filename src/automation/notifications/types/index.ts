@@ -1,4 +1,4 @@
-export { type DeliveryRow, inboxTopic, type Notification } from './notification.js';
+export { type DeliveryRow, inboxTopic, NOTIFICATIONS_ADDED, type Notification } from './notification.js';
 export {
   CATEGORIES,
   categoryOf,

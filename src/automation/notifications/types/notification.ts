@@ -13,5 +13,8 @@ export type Notification = Row<'notification'>;
 /** One notification on its way over one channel to one target. */
 export type DeliveryRow = Row<'notification_delivery'>;
 
+/** Somebody is notified of something. */
+export const NOTIFICATIONS_ADDED = defineTopic('notifications-added')();
+
 /** The notifications of a person have changed: there is a new one, or one was read or put away. */
 export const inboxTopic = defineTopic('notifications');
