@@ -55,6 +55,7 @@ import { Expose } from './migrations/20261122-expose.js';
 import { Watchers } from './migrations/20261122-watchers.js';
 import { ActionNames } from './migrations/20261123-action-names.js';
 import { Leases } from './migrations/20261123-leases.js';
+import { MadeChains } from './migrations/20261130-made-chains.js';
 import { Actions } from './platform/actions/migrations/20261121-actions.js';
 import { RefusedCalls } from './platform/actions/migrations/20261122-refused-calls.js';
 import { AuditLog } from './platform/audit/migrations/20261121-audit.js';
@@ -181,4 +182,5 @@ export const migrations = [
   { name: '20261129-automation-watch', class: AutomationWatch },
   { name: '20261129-integrations', class: Integrations },
   { name: '20261130-call-images', class: CallImagesColumn },
+  { name: '20261130-made-chains', class: MadeChains },
 ];

@@ -382,6 +382,7 @@ export interface Schema {
     cancel_requested: Generated<boolean>; version: Generated<number>; created_at: Time;
     finished_at: Time | null; input: Generated<Json<'operation.input'>>;
     progress: Generated<Json<'operation.progress'>>; result: Json<'operation.result'> | null;
+    chain: Json<'operation.chain'> | null;
   };
   organization: {
     id: string; name: string; created_by: string; created_at: Time; updated_at: Time;
@@ -517,6 +518,7 @@ export interface Schema {
     holder: string | null; losses: Generated<number>; progress: Generated<Json<'site_version.progress'>>;
     pinned: Generated<boolean>; created_by: string; created_at: Time; started_at: Time | null;
     finished_at: Time | null; promoted_at: Time | null; retired_at: Time | null;
+    chain: Json<'site_version.chain'> | null;
   };
   site_version_log: {
     version_id: string; id: number; stream: 'stdout' | 'stderr' | 'system'; text: string; created_at: Time;
@@ -534,7 +536,7 @@ export interface Schema {
     manifest: Generated<Json<'template_version.manifest'>>;
     findings: Generated<Json<'template_version.findings'>>;
     skipped: Generated<Json<'template_version.skipped'>>; files: Generated<number>; bytes: Generated<Big>;
-    published_by: string | null; created_at: Time;
+    published_by: string | null; created_at: Time; chain: Json<'template_version.chain'> | null;
   };
   token_set: {
     id: string; kind: string; organization_id: string; secret_id: string;

@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import type { Chain } from '../../platform/access/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { defineTopic, notifyTopic } from '../../platform/topics/index.js';
+
+declare global {
+  interface ColumnTypes {
+    'operation.chain': Chain;
+  }
+}
 
 export const OPERATION_STATES = ['queued', 'running', 'completed', 'error', 'cancelled'] as const;
 export type OperationState = (typeof OPERATION_STATES)[number];
@@ -87,12 +94,16 @@ export class OperationsStore {
   async add<I extends object>(
     unit: UnitOfWork,
     { kind }: OperationKind<I>,
-    row: Pick<Operation<I>, 'id' | 'actor_id' | 'organization_id' | 'subject_id' | 'input'>,
+    row: Pick<Operation<I>, 'id' | 'actor_id' | 'organization_id' | 'subject_id' | 'input'> & {
+      chain?: Chain;
+    },
   ): Promise<void> {
     await sql`
-      insert into operation (id, kind, state, actor_id, organization_id, subject_id, input, created_at)
+      insert into operation (id, kind, state, actor_id, organization_id, subject_id, input, chain, created_at)
       values (${row.id}, ${kind}, 'queued', ${row.actor_id}, ${row.organization_id}, ${row.subject_id},
-        ${JSON.stringify(row.input)}::jsonb, now())`.execute(unit.tables());
+        ${JSON.stringify(row.input)}::jsonb, ${row.chain ? JSON.stringify(row.chain) : null}::jsonb, now())`.execute(
+      unit.tables(),
+    );
   }
 
   report(id: string, progress: Progress): Promise<Operation | undefined> {

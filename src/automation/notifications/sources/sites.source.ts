@@ -57,4 +57,5 @@ const about = (version: Version, id: string, people: string[]): Omit<Notice, 'ti
   audience: { people },
   ...{ organization_id: version.organization_id, workspace_id: version.workspace_id, about: id },
   data: { site_id: version.site_id, version_id: version.id },
+  chain: version.chain ?? undefined,
 });

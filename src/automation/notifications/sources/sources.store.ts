@@ -127,7 +127,16 @@ export class SourcesStore {
       .selectFrom('site_version as v')
       .innerJoin('site as s', 's.id', 'v.site_id')
       .innerJoin('workspace as w', 'w.id', 's.workspace_id')
-      .select(['v.id', 'v.site_id', 'v.number', 'v.state', 'v.error', 'v.promotion', 'v.promotion_reason'])
+      .select([
+        'v.id',
+        'v.site_id',
+        'v.number',
+        'v.state',
+        'v.error',
+        'v.promotion',
+        'v.promotion_reason',
+        'v.chain',
+      ])
       .select([
         'v.created_by',
         's.name',
@@ -145,7 +154,7 @@ export class SourcesStore {
       .tables()
       .selectFrom('template_version as v')
       .innerJoin('template as t', 't.id', 'v.template_id')
-      .select(['v.id', 'v.template_id', 'v.number', 'v.state', 'v.files', 't.name'])
+      .select(['v.id', 'v.template_id', 'v.number', 'v.state', 'v.files', 'v.chain', 't.name'])
       .select(['v.published_by', 't.organization_id', 't.workspace_id'])
       .where('v.id', '=', id)
       .where('t.organization_id', 'is not', null)
@@ -157,7 +166,7 @@ export class SourcesStore {
     return this.database
       .tables()
       .selectFrom('operation')
-      .select(['id', 'state', 'error', 'actor_id', 'organization_id', 'subject_id'])
+      .select(['id', 'state', 'error', 'actor_id', 'organization_id', 'subject_id', 'chain'])
       .where('id', '=', id)
       .executeTakeFirst();
   }

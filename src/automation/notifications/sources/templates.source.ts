@@ -44,6 +44,7 @@ export class TemplatesSource implements OnModuleInit {
         workspace_id: operation.subject_id,
         about: operation_id,
         data: { operation_id },
+        chain: operation.chain ?? undefined,
         title: 'A template was not published',
         body: shortName(operation.error ?? '', MAX_REASON),
       };
@@ -55,4 +56,5 @@ const about = (version: Version): Omit<Notice, 'title' | 'body'> => ({
   audience: { people: [version.published_by] },
   ...{ organization_id: version.organization_id, workspace_id: version.workspace_id, about: version.id },
   data: { template_id: version.template_id, version_id: version.id },
+  chain: version.chain ?? undefined,
 });

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import type { Chain } from '../../../platform/access/index.js';
 import { Database, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { Leases } from '../../../platform/leases/index.js';
@@ -21,6 +22,7 @@ declare global {
   interface ColumnTypes {
     'site_version.findings': Finding[];
     'site_version.progress': BuildProgress;
+    'site_version.chain': Chain;
   }
 }
 
@@ -95,14 +97,15 @@ export class VersionsStore {
 
   async add(
     unit: UnitOfWork,
-    row: Pick<VersionRow, 'id' | 'site_id' | 'number' | 'auto_promote' | 'note' | 'created_by'>,
+    row: Pick<VersionRow, 'id' | 'site_id' | 'number' | 'auto_promote' | 'note' | 'created_by'> & {
+      chain?: Chain;
+    },
   ): Promise<void> {
-    const { id, site_id, number, auto_promote, note, created_by } = row;
+    const { id, site_id, number, auto_promote, note, created_by, chain = null } = row;
     await sql`
-      insert into site_version (id, site_id, number, state, auto_promote, note, created_by, created_at)
-      values (${id}, ${site_id}, ${number}, 'queued', ${auto_promote}, ${note}, ${created_by}, now())`.execute(
-      unit.tables(),
-    );
+      insert into site_version (id, site_id, number, state, auto_promote, note, created_by, chain, created_at)
+      values (${id}, ${site_id}, ${number}, 'queued', ${auto_promote}, ${note}, ${created_by},
+        ${chain && JSON.stringify(chain)}::jsonb, now())`.execute(unit.tables());
   }
 
   async countQueued(unit: UnitOfWork, siteId: string): Promise<number> {

@@ -56,9 +56,9 @@ export class PublishService {
     return this.database.transaction(async unit => {
       const template = await this.templateFor(unit, actor, workspace, input);
       const [id, versionId] = [newId(), newId()];
-      const version = await this.templates.addVersion(unit, versionId, template.id, actor.id);
+      const version = await this.templates.addVersion(unit, versionId, template.id, actor);
       await this.operations.add(unit, templatePublish, {
-        ...{ id, actor_id: actor.id, organization_id, subject_id: workspace_id },
+        ...{ id, actor_id: actor.id, organization_id, subject_id: workspace_id, chain: actor.chain },
         input: {
           template_id: template.id,
           version_id: versionId,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { FoundSecret } from '#libs/secret-scan/index.js';
-import { type Actor, organizationsOf, workspacesOf } from '../../../platform/access/index.js';
+import { type Actor, type Chain, organizationsOf, workspacesOf } from '../../../platform/access/index.js';
 import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import type { Manifest } from './manifest.js';
@@ -18,6 +18,7 @@ declare global {
     'template_version.manifest': Partial<Manifest>;
     'template_version.findings': FoundSecret[];
     'template_version.skipped': string[];
+    'template_version.chain': Chain;
   }
 }
 
@@ -129,11 +130,17 @@ export class TemplatesStore {
   }
 
   /** With the next number: publishers of one template take turns. */
-  async addVersion(unit: UnitOfWork, id: string, templateId: string, by: string): Promise<number> {
+  async addVersion(
+    unit: UnitOfWork,
+    id: string,
+    templateId: string,
+    { id: by, chain }: Pick<Actor, 'id' | 'chain'>,
+  ): Promise<number> {
     await sql`select from template where id = ${templateId} for update`.execute(unit.tables());
     const { rows } = await sql<{ number: number }>`
-      insert into template_version (id, template_id, number, state, published_by, created_at)
-      select ${id}, ${templateId}, coalesce(max(number), 0) + 1, 'publishing', ${by}, now()
+      insert into template_version (id, template_id, number, state, published_by, chain, created_at)
+      select ${id}, ${templateId}, coalesce(max(number), 0) + 1, 'publishing', ${by},
+        ${chain ? JSON.stringify(chain) : null}::jsonb, now()
       from template_version where template_id = ${templateId} returning number`.execute(unit.tables());
     return rows[0]?.number ?? 0;
   }
