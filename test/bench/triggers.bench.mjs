@@ -7,7 +7,8 @@ import pg from 'pg';
 import { Glob } from '../../dist/libs/workspace-fs/index.js';
 import { atelier, bench, database, median, onEnd, postJson, report } from './lib.mjs';
 
-const CHANGES = 30;
+const AT_ONCE = 4;
+const CHANGES = 25;
 const TRIGGERS = 1000;
 const LOGGED = 10_000;
 const SETTLE_MS = 1000;
@@ -26,10 +27,9 @@ await bench(async () => {
   const service = await atelier({ DATA_DIR, DATABASE_URL });
   const { api_key } = service.credentials;
   const headers = { 'x-api-key': api_key };
-  const client = new pg.Client({ connectionString: DATABASE_URL });
-  await client.connect();
-  onEnd(() => client.end());
-  const rows = async (text, values) => (await client.query(text, values)).rows;
+  const pool = new pg.Pool({ connectionString: DATABASE_URL });
+  onEnd(() => pool.end());
+  const rows = async (text, values) => (await pool.query(text, values)).rows;
   const { organizations } = await fetch(`${service.url}/api/organizations`, { headers })
     .then(answer => answer.json())
     .then(({ items }) => ({ organizations: items }));
@@ -49,39 +49,41 @@ await bench(async () => {
     return postJson(`${service.url}/api/automation/deployments`, headers, { workspace_id, file_path });
   };
 
-  const quick = (await workspace('Quick')).id;
-  const { id } = await deploy(quick, 'quick', 'in/**');
-  for (let n = 0; n < CHANGES; n++) {
-    await write(quick, `in/${n}.txt`, 'x');
-    for (;;) {
-      const [{ count }] = await rows(
-        'select count(*)::int as count from automation_delivery where deployment_id = $1',
-        [id],
-      );
-      if (count > n) break;
-      await new Promise(resolve => setTimeout(resolve, 10));
+  /** Milliseconds from each change, one after the other, to the run that it starts, without the time that its trigger waits. */
+  const waitsIn = async name => {
+    const quick = (await workspace(name)).id;
+    const { id } = await deploy(quick, 'quick', 'in/**');
+    for (let n = 0; n < CHANGES; n++) {
+      await write(quick, `in/${n}.txt`, 'x');
+      for (;;) {
+        const [{ count }] = await rows(
+          'select count(*)::int as count from automation_delivery where deployment_id = $1',
+          [id],
+        );
+        if (count > n) break;
+        await new Promise(resolve => setTimeout(resolve, 20));
+      }
     }
-  }
-  const waits = (
-    await rows(
+    const found = await rows(
       `select extract(epoch from r.queued_at - c.changed_at)::float8 * 1000 as ms
        from automation_run r join automation_delivery d on d.id = r.delivery_id
          join workspace_change c on c.workspace_id = r.workspace_id and c.id = d.key::bigint
        where r.deployment_id = $1`,
       [id],
-    )
-  ).map(({ ms }) => ms - SETTLE_MS);
-  const worst = waits.toSorted((a, b) => a - b)[Math.floor(waits.length * 0.99)];
+    );
+    return found.map(({ ms }) => ms - SETTLE_MS);
+  };
+  const waits = (await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => waitsIn(`Quick ${n}`)))).flat();
+  const worst = waits.toSorted((a, b) => a - b)[Math.ceil(waits.length * 0.99) - 1];
   report(
     'change to run, ms over settle',
     worst,
     'goal <= 100',
-    `p99 of ${waits.length} changes; median ${median(waits).toFixed(0)} ms; the floor is 0`,
+    `p99 of ${waits.length} changes, ${AT_ONCE} at once; median ${median(waits).toFixed(0)} ms; the floor is 0`,
   );
 
   const many = (await workspace('Many')).id;
   const { id: deployment } = await deploy(many, 'many', 'none/*');
-  await client.query('begin');
   await rows(
     `with copies as (
        insert into automation_deployment (id, organization_id, workspace_id, file_path, state, version, last_version, actor, created_by,
@@ -104,7 +106,6 @@ await bench(async () => {
        now() - interval '2 seconds', now() from generate_series(1, $3) n`,
     [many, randomUUID(), LOGGED],
   );
-  await client.query('commit');
   const started = performance.now();
   await rows(`select notify_topic('changes:' || $1)`, [many]);
   for (;;) {

@@ -7,7 +7,8 @@ import { FileEvents } from './file-events.js';
 import { FILE_WINDOWS, FilesStore, type LiveFileTrigger } from './files.store.js';
 import { movedBy, type Window, widened } from './window.js';
 
-const BATCH = 1000;
+/** Changes that one transaction takes: few enough to hold no deployment for long, enough for many triggers at once. */
+const BATCH = 2500;
 const DAY_MS = 86_400_000;
 
 /**
