@@ -24,6 +24,7 @@ import { CallImagesColumn } from './agents/runs/migrations/20261130-call-images.
 import { Automations } from './automation/automation/migrations/20261127-automations.js';
 import { AutomationWatch } from './automation/automation/migrations/20261129-automation-watch.js';
 import { Chains } from './automation/automation/migrations/20261129-chains.js';
+import { AutomationEvents } from './automation/automation/migrations/20261130-automation-events.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
 import { NotificationChains } from './automation/notifications/migrations/20261129-notification-chains.js';
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
@@ -183,4 +184,5 @@ export const migrations = [
   { name: '20261129-integrations', class: Integrations },
   { name: '20261130-call-images', class: CallImagesColumn },
   { name: '20261130-made-chains', class: MadeChains },
+  { name: '20261130-automation-events', class: AutomationEvents },
 ];

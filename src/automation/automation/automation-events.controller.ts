@@ -3,7 +3,7 @@ import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Streams } from '../../platform/streams/index.js';
 import { AutomationEventsService } from './automation-events.service.js';
-import { WatchAutomationRun } from './views/index.js';
+import { WatchAutomationRun, WatchAutomations } from './views/index.js';
 
 @Controller()
 export class AutomationEventsController {
@@ -13,5 +13,11 @@ export class AutomationEventsController {
   @Get('/api/automation/runs/:id/events')
   events(@Caller() actor: Actor, @Input() input: WatchAutomationRun) {
     return this.service.events(actor, input);
+  }
+
+  @Streams(AutomationEventsService, 'all')
+  @Get('/api/automation/events')
+  all(@Caller() actor: Actor, @Input() input: WatchAutomations) {
+    return this.service.all(actor, input);
   }
 }

@@ -5,8 +5,20 @@ import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
 import type { EventLog, LogPage, Watched } from '../../platform/streams/index.js';
 import type { Topic } from '../../platform/topics/index.js';
-import { type AutomationRunRow, AutomationRunsStore, automationRunTopic } from './records/index.js';
-import { AutomationRunView, WatchAutomationRun } from './views/index.js';
+import { WorkspacesStore } from '../../workspaces/core/index.js';
+import {
+  AutomationEventsStore,
+  type AutomationRunRow,
+  AutomationRunsStore,
+  automationEventsTopic,
+  automationRunTopic,
+} from './records/index.js';
+import {
+  AutomationEventView,
+  AutomationRunView,
+  WatchAutomationRun,
+  WatchAutomations,
+} from './views/index.js';
 
 const MAX_PIECES = 200;
 
@@ -16,7 +28,26 @@ export class AutomationEventsService {
   constructor(
     private readonly runs: AutomationRunsStore,
     private readonly agents: RunEvents,
+    private readonly workspaces: WorkspacesStore,
+    private readonly log: AutomationEventsStore,
   ) {}
+
+  @Action({
+    name: 'automation_watch',
+    on: 'workspace_id',
+    summary: 'Stream what happens to the automations of a workspace: deployments and runs',
+    description:
+      'Events are automation.run.queued, .started, .completed and .failed, and automation.deployment.deployed, .paused, .resumed and .stopped. `reset` says that those up to a number are not kept any more.',
+    effect: 'read',
+    permission: 'automation.read',
+    input: WatchAutomations,
+    output: AutomationEventView,
+    restOnly: true,
+  })
+  async all(actor: Actor, { workspace_id }: WatchAutomations): Promise<Watched> {
+    await this.workspaces.require(actor, 'automation.read', workspace_id);
+    return { workspaceId: workspace_id, log: new WorkspaceAutomations(this.log, workspace_id) };
+  }
 
   @Action({
     name: 'automation_run_watch',
@@ -32,6 +63,30 @@ export class AutomationEventsService {
     const run = await this.runs.require(actor, 'automation.read', id);
     const whose = [run.organization_id, actor.id];
     return { workspaceId: run.workspace_id, log: new RunLog(this.runs, this.agents, id, whose) };
+  }
+}
+
+/** What happens to the automations of a workspace. */
+class WorkspaceAutomations implements EventLog {
+  readonly topic: Topic;
+
+  constructor(
+    private readonly log: AutomationEventsStore,
+    private readonly workspaceId: string,
+  ) {
+    this.topic = automationEventsTopic(workspaceId);
+  }
+
+  async read(after: number): Promise<LogPage> {
+    await this.log.number(this.workspaceId);
+    const rows = await this.log.after(this.workspaceId, after, MAX_PIECES);
+    const pruned = await this.log.prunedThrough(this.workspaceId);
+    if (after < pruned)
+      return { events: [{ id: pruned, event: 'reset', data: { pruned_through: pruned } }], isAgain: true };
+    const events = rows.map(({ id, type, data, created_at }) => ({
+      ...{ id: Number(id), event: type, data: { ...data, time: iso(created_at) } },
+    }));
+    return { events, isAgain: rows.length === MAX_PIECES };
   }
 }
 

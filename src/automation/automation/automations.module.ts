@@ -21,7 +21,12 @@ import { ConnectionPauses, ConnectionUseStore } from './connections/index.js';
 import { DeliveriesService } from './deliveries.service.js';
 import { Closures, Deployer, DriftWatch, StandIns, TriggerSetups } from './deploying/index.js';
 import { DeploymentsService } from './deployments.service.js';
-import { AutomationRunsStore, DeliveriesStore, DeploymentsStore } from './records/index.js';
+import {
+  AutomationEventsStore,
+  AutomationRunsStore,
+  DeliveriesStore,
+  DeploymentsStore,
+} from './records/index.js';
 import {
   AgentWork,
   AutomationStarter,
@@ -63,7 +68,7 @@ import { DeploymentViews } from './views/index.js';
   providers: [
     ...[AutomationsService, DeploymentsService, AutomationRunsService, DeliveriesService],
     ...[AutomationEventsService, AskedRuns, RunViews],
-    ...[DeploymentsStore, AutomationRunsStore, DeliveriesStore],
+    ...[DeploymentsStore, AutomationRunsStore, DeliveriesStore, AutomationEventsStore],
     ...[Closures, Deployer, StandIns, DriftWatch, SilenceWatch, DeploymentViews, TriggerSetups],
     ...[ChainGuard, Intake, RunEnds, RunMeansReader, InputFiles, Expectations, WrittenFiles],
     ...[ConnectionPauses, ConnectionUseStore],

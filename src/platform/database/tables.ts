@@ -92,6 +92,13 @@ export interface Schema {
     updated_at: Time; loops_reported_at: Time | null; silent_at: Time | null;
     drift: Generated<'none' | 'changed' | 'missing' | 'invalid'>; drift_at: Generated<Time>;
   };
+  automation_event: {
+    seq: Generated<Big>; workspace_id: string; id: Big | null; type: string;
+    data: Json<'automation_event.data'>; created_at: Time;
+  };
+  automation_event_log: {
+    workspace_id: string; last_event: Generated<Big>; pruned_through: Generated<Big>;
+  };
   automation_output: {
     run_id: string; number: number; text: string; created_at: Time;
   };

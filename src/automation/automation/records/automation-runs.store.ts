@@ -15,6 +15,7 @@ import { NotFound, unseenAs } from '../../../platform/errors/index.js';
 import { type LeasedRows, Leases } from '../../../platform/leases/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
+import { recordRunEvent } from './automation-events.store.js';
 import { AUTOMATION_RUNS_QUEUED, automationRunTopic } from './automation-states.js';
 
 type Queries = Pick<Database, 'tables'>;
@@ -71,11 +72,13 @@ export class AutomationRunsStore {
     unit: UnitOfWork,
     row: Omit<Insertable<Schema['automation_run']>, 'state' | 'status' | 'queued_at'>,
   ): Promise<void> {
-    await unit
+    const added = await unit
       .tables()
       .insertInto('automation_run')
       .values({ ...row, state: 'queued', status: 'pending', queued_at: sql`now()` })
-      .execute();
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await recordRunEvent(unit, 'queued', added);
     await this.topics.publishWithCommit(unit, AUTOMATION_RUNS_QUEUED);
   }
 
@@ -211,11 +214,14 @@ export class AutomationRunsStore {
       work === 'script'
         ? sql``
         : sql`, chat_id = ${work.chat_id}, call_id = ${work.call_id}, ${this.rows.released}`;
-    const { rows } = await sql`
+    const { rows } = await sql<AutomationRunRow>`
       update automation_run set state = 'running', started_at = now()${ids}
-      where id = ${id} and state = 'starting' and cancelled_at is null returning id`.execute(unit.tables());
-    if (rows.length > 0) await this.topics.publishWithCommit(unit, automationRunTopic(id));
-    return rows.length > 0;
+      where id = ${id} and state = 'starting' and cancelled_at is null returning *`.execute(unit.tables());
+    const [begun] = rows;
+    if (!begun) return false;
+    await recordRunEvent(unit, 'started', begun);
+    await this.topics.publishWithCommit(unit, automationRunTopic(id));
+    return true;
   }
 
   /** Ends a run, once; undefined where it has ended already. */
@@ -226,11 +232,12 @@ export class AutomationRunsStore {
         output = ${output === undefined ? null : storable(output)}::jsonb, log = ${log ?? null}, exit_code = ${exit_code ?? null},
         cost_usd = ${cost_usd ?? null}, finished_at = now(), ${this.rows.released}
       where id = ${id} and state <> 'done' returning *`.execute(unit.tables());
-    if (rows.length > 0) {
-      await this.topics.publishWithCommit(unit, automationRunTopic(id));
-      await this.topics.publishWithCommit(unit, AUTOMATION_RUNS_QUEUED);
-    }
-    return rows[0];
+    const [ended] = rows;
+    if (!ended) return undefined;
+    await recordRunEvent(unit, status === 'completed' ? 'completed' : 'failed', ended);
+    await this.topics.publishWithCommit(unit, automationRunTopic(id));
+    await this.topics.publishWithCommit(unit, AUTOMATION_RUNS_QUEUED);
+    return ended;
   }
 
   /** Somebody wants it to end. */

@@ -33,6 +33,7 @@ export interface Pinned {
 
 declare global {
   interface ColumnTypes {
+    'automation_event.data': object;
     'automation_deployment.actor': Actor;
     'automation_version.files': PinnedFile[];
     'automation_version.definition': AutomationDefinition;

@@ -6,6 +6,7 @@ import { Database, iso, newId, type Row, type UnitOfWork } from '../../../platfo
 import { NotFound, unseenAs } from '../../../platform/errors/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
 import type { TriggerDefinition } from '../file/index.js';
+import { recordDeploymentEvent } from './automation-events.store.js';
 import type { DeploymentState, Pinned, PinnedFile } from './automation-states.js';
 
 type Queries = Pick<Database, 'tables'>;
@@ -113,6 +114,7 @@ export class DeploymentsStore {
         updated_at = now()
       returning *`.execute(unit.tables());
     const [row] = rows as [DeploymentRow];
+    await recordDeploymentEvent(unit, 'deployed', row);
     const { files, digest, pinned } = version;
     await unit
       .tables()
@@ -142,7 +144,7 @@ export class DeploymentsStore {
     > & { actor?: Actor },
   ): Promise<DeploymentRow> {
     const { actor, ...others } = changes;
-    return unit
+    const changed = await unit
       .tables()
       .updateTable('automation_deployment')
       .set({
@@ -153,6 +155,9 @@ export class DeploymentsStore {
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow();
+    const what = changes.version === undefined ? changes.state : 'deployed';
+    if (what !== undefined) await recordDeploymentEvent(unit, what === 'live' ? 'resumed' : what, changed);
+    return changed;
   }
 
   /** Nothing but people starts it from now on; what its triggers would have fired for meanwhile is not made up for. */

@@ -1,3 +1,8 @@
+export {
+  type AutomationEventRow,
+  AutomationEventsStore,
+  automationEventsTopic,
+} from './automation-events.store.js';
 export { type AutomationRunRow, AutomationRunsStore, type RunOutcome } from './automation-runs.store.js';
 export * from './automation-states.js';
 export { DeliveriesStore, type DeliveryEnd, type DeliveryRow, type NewDelivery } from './deliveries.store.js';

@@ -313,6 +313,39 @@ export class WatchAutomationRun extends AutomationRunId {
   after?: number;
 }
 
+export class WatchAutomations {
+  @Field.id('The workspace')
+  workspace_id: string;
+
+  @Field.integer(
+    'Only events after this number; absent: after the Last-Event-ID header, else all that are kept',
+    {
+      ...{ min: 0, max: 2_147_483_647, optional: true, example: 0 },
+    },
+  )
+  after?: number;
+}
+
+export class AutomationEventView {
+  @Field.id('The deployment; null: a draft', { nullable: true })
+  deployment_id: string | null;
+
+  @Field.text('Path of the automation', { max: 4096, example: 'automations/triage.md' })
+  file_path: string;
+
+  @Field.id('The run, where it is about one', { optional: true })
+  run_id?: string;
+
+  @Field.text('Status of the run', { optional: true, example: 'completed' })
+  status?: string;
+
+  @Field.text('State of the deployment, where it is about that', { optional: true, example: 'live' })
+  state?: string;
+
+  @Field.time('When it happened')
+  time: string;
+}
+
 export class ReplayRun extends AutomationRunId {
   @Field.choice('The version that it ran then, or the one that is live now', ['same', 'live'], {
     ...{ optional: true, default: 'same' },

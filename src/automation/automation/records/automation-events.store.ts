@@ -1,0 +1,122 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { Chore } from '../../../platform/jobs/index.js';
+import { defineTopic, notifyTopic } from '../../../platform/topics/index.js';
+import type { AutomationRunRow } from './automation-runs.store.js';
+import type { DeploymentRow } from './deployments.store.js';
+
+const KEPT_DAYS = 7;
+const HOUR_MS = 3_600_000;
+const BATCH = 1000;
+
+/** Something has happened to the automations of a workspace. */
+export const automationEventsTopic = defineTopic('automation-events');
+
+export type AutomationEventRow = Row<'automation_event'> & { readonly id: string };
+
+/** Writes down what became of a run, in the transaction that makes it so. */
+export async function recordRunEvent(
+  unit: UnitOfWork,
+  what: 'queued' | 'started' | 'completed' | 'failed',
+  run: Pick<
+    AutomationRunRow,
+    'id' | 'workspace_id' | 'deployment_id' | 'file_path' | 'kind' | 'trigger_kind' | 'status' | 'stop_reason'
+  >,
+): Promise<void> {
+  const { id, workspace_id, deployment_id, file_path, kind, trigger_kind, status, stop_reason } = run;
+  const data = { run_id: id, deployment_id, file_path, kind, trigger_kind, status, stop_reason };
+  await record(unit, workspace_id, `automation.run.${what}`, data);
+}
+
+/** The same of a deployment. */
+export async function recordDeploymentEvent(
+  unit: UnitOfWork,
+  what: 'deployed' | 'paused' | 'resumed' | 'stopped',
+  { id, workspace_id, file_path, state, version, paused_reason }: DeploymentRow,
+): Promise<void> {
+  const data = { deployment_id: id, file_path, state, version, paused_reason };
+  await record(unit, workspace_id, `automation.deployment.${what}`, data);
+}
+
+async function record(unit: UnitOfWork, workspaceId: string, type: string, data: object): Promise<void> {
+  await sql`
+    with added as (
+      insert into automation_event (workspace_id, type, data, created_at)
+      values (${workspaceId}, ${type}, ${JSON.stringify(data)}::jsonb, now()))
+    select ${notifyTopic(automationEventsTopic(workspaceId))}`.execute(unit.tables());
+}
+
+/** What has happened to the automations of workspaces, under numbers that rise by one in each. */
+@Injectable()
+export class AutomationEventsStore {
+  constructor(private readonly database: Database) {}
+
+  /** Gives numbers to what has none: whoever reads does that first. The lock on the row of the log puts readers in turn. */
+  async number(workspaceId: string): Promise<void> {
+    const { rows } = await sql`
+      select from automation_event where workspace_id = ${workspaceId} and id is null limit 1`.execute(
+      this.database.tables(),
+    );
+    if (rows.length === 0) return;
+    await this.database.transaction(async unit => {
+      const within = unit.tables();
+      await sql`insert into automation_event_log (workspace_id) select id from workspace where id = ${workspaceId}
+        on conflict do nothing`.execute(within);
+      await sql`select from automation_event_log where workspace_id = ${workspaceId} for update`.execute(
+        within,
+      );
+      await sql`
+        with due as (
+          select array(select seq from automation_event where workspace_id = ${workspaceId} and id is null order by seq) as seqs
+        ), counted as (
+          update automation_event_log set last_event = last_event + cardinality(due.seqs) from due
+          where workspace_id = ${workspaceId} returning last_event - cardinality(due.seqs) as base, due.seqs
+        )
+        update automation_event e set id = counted.base + given.n
+        from counted, unnest(counted.seqs) with ordinality as given (seq, n) where e.seq = given.seq`.execute(
+        within,
+      );
+    });
+  }
+
+  /** Numbered ones after a number, in order. */
+  async after(workspaceId: string, after: number, limit: number): Promise<AutomationEventRow[]> {
+    const { rows } = await sql<AutomationEventRow>`
+      select * from automation_event where workspace_id = ${workspaceId} and id > ${after}
+      order by id limit ${limit}`.execute(this.database.tables());
+    return rows;
+  }
+
+  /** The number up to which events are not kept any more. */
+  async prunedThrough(workspaceId: string): Promise<number> {
+    const { rows } = await sql<{ pruned: number }>`
+      select pruned_through::float8 as pruned from automation_event_log where workspace_id = ${workspaceId}`.execute(
+      this.database.tables(),
+    );
+    return rows[0]?.pruned ?? 0;
+  }
+
+  /** Forgets what is old; who reads from before that is told. */
+  @Chore('prune_automation_events', { everyMs: HOUR_MS })
+  async prune(): Promise<void> {
+    const isOld = sql`created_at < now() - make_interval(days => ${KEPT_DAYS})`;
+    const { rows } = await sql<{ workspace_id: string }>`
+      select distinct workspace_id from automation_event where id is null and ${isOld}`.execute(
+      this.database.tables(),
+    );
+    for (const { workspace_id } of rows) await this.number(workspace_id);
+    for (let pruned = BATCH; pruned === BATCH; ) {
+      const { rows: gone } = await sql<{ count: number }>`
+        with old as (
+          delete from automation_event where seq in (
+            select seq from automation_event where id is not null and ${isOld} order by created_at limit ${BATCH})
+          returning workspace_id, id
+        ), noted as (
+          update automation_event_log l set pruned_through = greatest(l.pruned_through, o.last)
+          from (select workspace_id, max(id) as last from old group by workspace_id) o where l.workspace_id = o.workspace_id)
+        select count(*)::int as count from old`.execute(this.database.tables());
+      pruned = gone[0]?.count ?? 0;
+    }
+  }
+}
