@@ -16,9 +16,12 @@ export class WriterView {
   @Field.choice('What wrote', WRITER_TYPES)
   type: string;
 
-  @Field.text('Id of the person, service account, run, share or form; of the person behind a sandbox', {
-    example: '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f',
-  })
+  @Field.text(
+    'Id of the person, service account, run, share or form; of the run of an automation (/api/automation/runs/{id}); of the person behind a sandbox',
+    {
+      example: '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f',
+    },
+  )
   id: string;
 }
 
