@@ -13,7 +13,7 @@ const BATCH = 1000;
 /** Something has happened to the automations of a workspace. */
 export const automationEventsTopic = defineTopic('automation-events');
 
-export type AutomationEventRow = Row<'automation_event'> & { readonly id: string };
+type AutomationEventRow = Row<'automation_event'> & { readonly id: string };
 
 /** Writes down what became of a run, in the transaction that makes it so. */
 export async function recordRunEvent(

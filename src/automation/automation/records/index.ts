@@ -1,5 +1,4 @@
 export {
-  type AutomationEventRow,
   AutomationEventsStore,
   automationEventsTopic,
 } from './automation-events.store.js';
