@@ -20,9 +20,40 @@ export function planMove(prompt: LanguageModelV4Prompt, offered: ReadonlySet<str
   const [summary, request] = userTexts(prompt, start);
   const commands = readCommands(request);
   const results = [...resultsIn(summary), ...toolResults(prompt.slice(start + 1))];
-  const next = commands.filter(command => offered.has(command.tool))[results.length];
+  const { next, done } = progressOf(
+    commands.filter(({ tool }) => offered.has(tool)),
+    results,
+    offered,
+  );
   if (next) return { kind: 'call', command: next };
-  return { kind: 'answer', text: commands.length > 0 ? summarize(commands, results, offered) : explain() };
+  return { kind: 'answer', text: commands.length > 0 ? summarize(commands, done, offered) : explain() };
+}
+
+/** What a file that may not be overwritten unread is refused with. */
+const UNREAD = 'has not read';
+
+/** The call that is next, and the last result of each command that is done. A file that has to be read first is. */
+function progressOf(
+  commands: readonly DemoCommand[],
+  results: readonly LanguageModelV4ToolResultOutput[],
+  offered: ReadonlySet<string>,
+): { next?: DemoCommand; done: LanguageModelV4ToolResultOutput[] } {
+  const left = [...results];
+  const done: LanguageModelV4ToolResultOutput[] = [];
+  for (const command of commands) {
+    const first = left.shift();
+    if (!first) return { next: command, done };
+    if (command.tool !== 'write_file' || !offered.has('read_file') || !outputText(first).includes(UNREAD)) {
+      done.push(first);
+      continue;
+    }
+    const { path = '' } = command.input;
+    if (!left.shift()) return { next: { line: command.line, tool: 'read_file', input: { path } }, done };
+    const again = left.shift();
+    if (!again) return { next: command, done };
+    done.push(again);
+  }
+  return { done };
 }
 
 /** The summary of what was done for a request before, where the message begins with one, and the request. */
@@ -68,7 +99,7 @@ function explain(): string {
 
 function summarize(
   commands: DemoCommand[],
-  results: LanguageModelV4ToolResultOutput[],
+  results: readonly LanguageModelV4ToolResultOutput[],
   offered: ReadonlySet<string>,
 ): string {
   const left = [...results];

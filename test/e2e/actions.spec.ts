@@ -322,6 +322,9 @@ describe('every action that takes a workspace', () => {
       automation_trigger: 422,
       automation_validate: 422,
       loop_create: 422,
+      // The sample names no edits, and has no patch.
+      file_batch_edit: 422,
+      file_patch: 422,
       file_extract: 422,
       file_restore: 404,
       file_version_diff: 404,

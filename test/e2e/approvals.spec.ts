@@ -252,7 +252,7 @@ describe('a call that a person is asked about', () => {
     await decide(asked[0]?.id, { decision: 'deny' });
     await agent.ended(run);
     expect(toolResults()).toEqual([
-      '/tmp',
+      '/tmp\nWorking directory: /tmp',
       expect.any(String),
       expect.stringMatching(/^\(The sandbox ended when .* waited .*\)\n\/workspace$/),
       '/workspace',

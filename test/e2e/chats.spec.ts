@@ -55,6 +55,7 @@ describe('creating', () => {
       updated_at: expect.any(String),
       last_message_at: null,
       run: null,
+      plan: null,
     });
     expect((await ada.client.get(`/api/chats/${chat.id}`)).body).toEqual(chat);
   });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
 import {
@@ -127,7 +128,8 @@ describe.each(PROTOCOLS)('a conversation over $name', ({ model, server, conversa
   });
 
   it('carries several calls at once, and their results', async () => {
-    server().reply([{ text: 'Both.', tools: [write('one.txt'), write('two.txt')] }, { text: 'Done.' }]);
+    const [one, two] = [`${randomUUID()}/one.txt`, `${randomUUID()}/two.txt`];
+    server().reply([{ text: 'Both.', tools: [write(one), write(two)] }, { text: 'Done.' }]);
     const { result } = await run('Write two files.');
     expect(result).toMatchObject({
       response: 'Done.',
@@ -136,11 +138,11 @@ describe.each(PROTOCOLS)('a conversation over $name', ({ model, server, conversa
     const said = given(1);
     expect(kinds(said)).toEqual(['user', 'text', 'call', 'call', 'result', 'result']);
     expect(said.filter(({ kind }) => kind === 'call')).toMatchObject([
-      { text: 'write_file', input: { path: 'one.txt', content: 'one.txt' } },
-      { text: 'write_file', input: { path: 'two.txt', content: 'two.txt' } },
+      { text: 'write_file', input: { path: one, content: one } },
+      { text: 'write_file', input: { path: two, content: two } },
     ]);
-    expect(said.at(-2)?.text).toContain('one.txt');
-    expect(said.at(-1)?.text).toContain('two.txt');
+    expect(said.at(-2)?.text).toContain(one);
+    expect(said.at(-1)?.text).toContain(two);
     expectWholeCalls(said);
   });
 

@@ -65,7 +65,7 @@ export class ChatsService {
       if (!(await this.chats.insert(unit, chat)))
         throw new Conflict('chat_id is taken; leave it out to get a new one');
       const row = await this.chats.require(actor, 'chat.read', chat.id, unit.tables());
-      return unit.answers(chatView({ ...row, run_id: null, run_status: null }));
+      return unit.answers({ ...chatView({ ...row, run_id: null, run_status: null }), plan: null });
     });
   }
 
