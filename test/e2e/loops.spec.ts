@@ -83,6 +83,7 @@ const write = (file: string, content: string): FakeReply => ({
   tool: { name: 'write_file', input: { path: file, content } },
 });
 const bash = (command: string): FakeReply => ({ tool: { name: 'bash', input: { command } } });
+const read = (file: string): FakeReply => ({ tool: { name: 'read_file', input: { path: file } } });
 const done = (tokens = 5): FakeReply => ({ text: 'Done.', usage: { input: 10, output: tokens } });
 const verdict = (met: Record<string, boolean>, tokens = 5): FakeReply => ({
   text: JSON.stringify({
@@ -175,7 +176,7 @@ describe('a loop', () => {
   it('goes on where files change, though nothing more is met', async () => {
     let count = 0;
     answers({
-      worker: [...Array(6)].flatMap(() => [() => write('still.txt', `version ${count++}`), done()]),
+      worker: [...Array(6)].flatMap(() => [() => write('moving.txt', `version ${count++}`), done()]),
     });
     const until = { check: { run: 'bash', code: 'false' } };
     const loop = await loops.run({ prompt: 'Move.', until, stall_after: 1, max_iterations: 3 });
@@ -184,7 +185,9 @@ describe('a loop', () => {
 
   it('ends when its agent is blocked, and goes on with what a person says', async () => {
     const blocked = { tool: { name: 'loop_blocked', input: { reason: 'The key is missing.' } } };
-    const asked = answers({ worker: [blocked, done(), write('result.txt', 'ready'), done()] });
+    const asked = answers({
+      worker: [blocked, done(), read('result.txt'), write('result.txt', 'ready'), done()],
+    });
     await loops.write('result.txt', 'nothing');
     const loop = await loops.run({ prompt: 'Use the key.', until: CHECK });
     expect(loop).toMatchObject({ outcome: 'blocked', reason: 'The key is missing.', status: 'completed' });
@@ -510,7 +513,7 @@ describe('stopping a loop', () => {
 
 describe('resuming a loop', () => {
   it('gives it more iterations, on the authority of who does it', async () => {
-    answers({ worker: [done(), done(), write('result.txt', 'ready'), done()] });
+    answers({ worker: [done(), done(), read('result.txt'), write('result.txt', 'ready'), done()] });
     await loops.write('result.txt', 'nothing');
     const loop = await loops.run({ prompt: 'Go.', until: CHECK, max_iterations: 1 });
     expect(loop.outcome).toBe('exhausted');

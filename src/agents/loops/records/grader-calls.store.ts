@@ -31,7 +31,9 @@ export class GraderCalls {
         update loop_iteration set grading_usd = grading_usd + ${costUsd}::float8
         where loop_id = ${id} and number = ${iteration} returning call_id
       ), graded as (
-        select noted.call_id as id, organization_id, workspace_id, chat_id, created_by from counted, noted
+        select noted.call_id as id, organization_id, workspace_id, chat_id, created_by,
+          (select deployment_id from run where run.id = noted.call_id) as deployment_id
+        from counted, noted
       ), ${sql.join(enterModelCall(paying, { step: null, model, usage, costUsd, isHeld: true }))}
       select from graded`.execute(this.database.tables());
   }
