@@ -4,6 +4,7 @@ import { PolicyTopic } from './agents/approvals/migrations/20261123-policy-topic
 import { AttachmentRoom } from './agents/attachments/migrations/20261122-attachment-room.js';
 import { Context } from './agents/chats/migrations/20261122-context.js';
 import { ChatLists } from './agents/chats/migrations/20261129-chat-lists.js';
+import { AgentInstructions } from './agents/instructions/migrations/20261201-agent-instructions.js';
 import { Loops } from './agents/loops/migrations/20261129-loops.js';
 import { ModelSlots } from './agents/models/migrations/20261122-model-slots.js';
 import { Plans } from './agents/plans/migrations/20261129-plans.js';
@@ -185,4 +186,5 @@ export const migrations = [
   { name: '20261130-call-images', class: CallImagesColumn },
   { name: '20261130-made-chains', class: MadeChains },
   { name: '20261130-automation-events', class: AutomationEvents },
+  { name: '20261201-agent-instructions', class: AgentInstructions },
 ];

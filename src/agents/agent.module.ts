@@ -3,6 +3,7 @@ import { ApprovalsModule } from './approvals/index.js';
 import { AttachmentsModule } from './attachments/index.js';
 import { BudgetsModule } from './budgets/index.js';
 import { ChatsModule } from './chats/index.js';
+import { InstructionsModule } from './instructions/index.js';
 import { LoopsModule } from './loops/index.js';
 import { MessagesModule } from './messages/index.js';
 import { ModelsModule } from './models/index.js';
@@ -17,6 +18,7 @@ import { TurnsModule } from './turns/index.js';
 @Module({
   imports: [
     ModelsModule,
+    InstructionsModule,
     SubagentsModule,
     AttachmentsModule,
     PlansModule,

@@ -12,7 +12,7 @@ import { TestService } from '../harness/service.js';
 
 const REVIEWED = {
   expose: `
-    approval_decide approval_policy_update organization_budget_set egress_update features_update form_preview form_share form_update file_invitation_create invitation_create
+    agent_instructions_set approval_decide approval_policy_update organization_budget_set egress_update features_update form_preview form_share form_update file_invitation_create invitation_create
     invitation_resend key_create key_rotate key_update member_update model_settings_update organization_transfer
     service_account_adopt service_account_create service_account_key_create service_account_key_rotate
     service_account_update share_create share_update site_access_set site_token_create server_access_set server_token_create exposure_limit_set workspace_budget_set workspace_duplicate workspace_member_set

@@ -486,6 +486,7 @@ it('a person and their own key are not asked, and the audit log tells of every a
     egress_update: { workspace_id, mode: 'none' },
     exposure_limit_set: { organization_id, max_exposure: 'public' },
     model_settings_update: { organization_id, enabled: ['local/fake'] },
+    agent_instructions_set: { organization_id, instructions: 'Be brief.' },
     connector_authorize: { id: connector.id, token: 'another' },
     connector_create: { ...remote, auth: 'none' },
     connector_tool_update: { id: connector.id },

@@ -1,4 +1,4 @@
-export { AgentFiles, AgentGuide, ASSISTANT, instructionsOf } from './agent-guide.js';
+export { AgentFiles, AgentGuide, ASSISTANT, type WorkspaceInstructions } from './agent-guide.js';
 export { type PinnedAgent, readSubagent, SKILL, type Skill, type Subagent } from './definitions.js';
 export { AGENT_NAME } from './subagents.dto.js';
 export { SubagentsModule } from './subagents.module.js';

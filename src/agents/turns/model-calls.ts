@@ -22,19 +22,10 @@ import {
   ModelUnusable,
 } from '../models/index.js';
 import type { ExecutedRun, RunRow } from '../runs/index.js';
-import { type AgentGuide, instructionsOf } from '../subagents/index.js';
-
-const NO_WORKSPACE = 'This chat has no workspace: there are no files and no sandbox.';
 
 /** The result of a call of which none is known. */
 export const INTERRUPTED =
   'Interrupted: the service stopped while this call was under way. It may or may not have taken effect; check before you repeat it. The sandbox of commands begins anew.';
-
-/** The instructions that come first. */
-export function systemPrompt(guide: AgentGuide, hasWorkspace: boolean): string {
-  const instructions = instructionsOf(guide);
-  return hasWorkspace ? instructions : `${instructions}\n\n${NO_WORKSPACE}`;
-}
 
 /** The conversation as a model takes it: every tool call is followed by a result, whatever became of it. */
 export function buildPrompt(system: string, rows: readonly Said[], reader: Reader): LanguageModelV4Prompt {

@@ -5,15 +5,9 @@ import { AttachmentsStore, attach, hashesIn, weightOf } from '../attachments/ind
 import { type ChatSummary, Compactor, MessagesStore, type ModelInput, type Said } from '../chats/index.js';
 import type { CallableModel } from '../models/index.js';
 import { LimitReached, type NewEvent, type RunEventType, stepRestarted } from '../runs/index.js';
-import {
-  buildPrompt,
-  type ModelAnswer,
-  messagesOf,
-  StepCaller,
-  systemPrompt,
-  textOf,
-} from './model-calls.js';
+import { buildPrompt, type ModelAnswer, messagesOf, StepCaller, textOf } from './model-calls.js';
 import type { AttemptContext } from './run-attempt.js';
+import { SystemPrompts } from './system-prompt.js';
 import type { RunTools } from './tool-gateway.js';
 
 /** What a model is asked in a step. */
@@ -38,6 +32,7 @@ export class ModelTurns {
     readonly steps: StepCaller,
     readonly compactor: Compactor,
     readonly attachments: AttachmentsStore,
+    readonly prompts: SystemPrompts,
   ) {}
 
   open(asking: Asking): RunTurns {
@@ -51,6 +46,8 @@ export class RunTurns {
   private window: ContextWindow;
   /** Models that are asked next where this one cannot answer. */
   private readonly others: string[];
+  /** The system prompt, which stays the same as long as the attempt does. */
+  private instructions: string | undefined;
   /** Bytes of attachments, by hash. */
   private readonly attached = new Map<string, Buffer>();
 
@@ -115,10 +112,10 @@ export class RunTurns {
 
   private async question(): Promise<Question> {
     const { run, journal, check, tools } = this.parts;
-    const { id: runId, workspace_id } = run;
+    const { id: runId } = run;
     const rows = await journal.conversation.read();
-    const instructions = systemPrompt(tools.guide, workspace_id !== null);
-    const system = check ? `${instructions}\n\n${check.instructions}` : instructions;
+    this.instructions ??= await this.services.prompts.of(run, tools);
+    const system = check ? `${this.instructions}\n\n${check.instructions}` : this.instructions;
     const own = rows.filter(row => row.role === 'assistant' && row.run_id === runId);
     for (const said of check ? own : []) await check?.read(textOf(said));
     const correction = (text: string) => check?.correction(text) ?? '';

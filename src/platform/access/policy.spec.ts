@@ -62,6 +62,7 @@ describe('the least role, the scope and the effect of each permission', () => {
       'service_account.read': 'admin service_accounts:read read',
       'service_account.manage': 'admin service_accounts:write expose',
       'model.configure': 'admin models:write expose',
+      'agent.instruct': 'admin agents:write expose',
       'connection.read': 'member connections:read read',
       'connection.manage': 'member connections:write expose',
       'connection.delete': 'member connections:write destructive',

@@ -56,6 +56,7 @@ export const POLICY = {
   'service_account.read': organization('admin', 'service_accounts:read', 'read'),
   'service_account.manage': organization('admin', 'service_accounts:write', 'expose'),
   'model.configure': organization('admin', 'models:write', 'expose'),
+  'agent.instruct': organization('admin', 'agents:write', 'expose'),
   'billing.read': organization('admin', 'billing:read', 'read'),
   'billing.update': organization('admin', 'billing:write', 'expose'),
   'webhook.read': organization('admin', 'notifications:read', 'read'),

@@ -32,6 +32,9 @@ export interface Schema {
     error: Json<'action_run.error'> | null; started_at: Time; finished_at: Time | null;
     duration_ms: number | null;
   };
+  agent_instructions: {
+    organization_id: string; instructions: string; updated_by: string; updated_at: Time;
+  };
   api_key: {
     id: string; user_id: string | null; name: string; hash: string; hint: string;
     organization_id: string | null; scopes: Told<'api_key.scopes', string[]> | null;

@@ -11,6 +11,6 @@ import { EgressSockets } from './egress-sockets.js';
   imports: [CoreModule],
   controllers: [RoutesOf(EgressService)],
   providers: [CredentialRules, EgressSockets, EgressService, EgressStore],
-  exports: [CredentialRules, EgressSockets],
+  exports: [CredentialRules, EgressSockets, EgressStore],
 })
 export class EgressModule {}

@@ -105,7 +105,7 @@ export class EgressService {
         throw new Conflict('This installation lets no sandbox connect to anything (SANDBOX_EGRESS=none)');
       const after = { mode, hosts: hosts ?? before.hosts, presets: [...new Set(presets)] };
       await this.egress.put(unit, workspace_id, actor.id, after);
-      await this.topics.publishOnCommit(unit, egressTopic(workspace_id));
+      await this.topics.publishWithCommit(unit, egressTopic(workspace_id));
       const target = { type: 'workspace', id, organization_id, workspace_id };
       await this.audit.record(unit, actor, 'workspace.set_egress', target, { from: before, to: after });
       return after;

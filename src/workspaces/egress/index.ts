@@ -5,4 +5,5 @@ export {
   type SandboxUser,
 } from './credential-rules.js';
 export { EgressModule } from './egress.module.js';
+export { EgressStore, egressTopic } from './egress.store.js';
 export { type EgressList, EgressSockets, type OpenEgress } from './egress-sockets.js';

@@ -9,6 +9,7 @@ export const SCOPE_WORDS: Readonly<Record<string, string>> = {
   'service_accounts:write': 'Make accounts for programs, and keys for them',
   'billing:write': 'Change what may be spent: the budgets of organizations and workspaces',
   'models:write': 'Decide which models an organization uses, which then get its texts',
+  'agents:write': 'Read and change what organizations tell all of their agents',
   'keys:write': 'Revoke your API keys',
   'grants:write': 'Take back what you allowed other applications',
   'account:write': 'Change the name of your account',

@@ -1,0 +1,2 @@
+export { InstructionsModule } from './instructions.module.js';
+export { InstructionsStore } from './instructions.store.js';
