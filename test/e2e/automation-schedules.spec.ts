@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ServiceProcess } from '../faults/service-process.js';
 import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
+import { Schedules } from '../harness/schedules.js';
 import { type Person, TestService } from '../harness/service.js';
 
 const LONG = 180_000;
@@ -9,6 +10,7 @@ const LONG = 180_000;
 let service: TestService;
 let ada: Person;
 let own: Automations;
+let schedules: Schedules;
 let workers: ServiceProcess[] = [];
 
 /** This process serves HTTP alone: what fires schedules are processes of their own. */
@@ -16,6 +18,7 @@ beforeAll(async () => {
   service = await TestService.start({ ROLE: 'api' });
   ada = await service.person();
   own = new Automations(ada.client, await service.workspace(ada));
+  schedules = new Schedules(service);
 });
 afterAll(async () => {
   await Promise.all(workers.map(worker => worker.stop()));
@@ -24,29 +27,6 @@ afterAll(async () => {
 
 const scheduled = (name: string, rules: string, more = ''): Promise<string> =>
   own.script(name, 'true', `on:\n  - schedule: { timezone: UTC, ${rules} }\n${more}`);
-
-/** As if the time came now: the slots since `ago` (an interval of PostgreSQL) are due. */
-const makeDue = (deploymentIds: readonly string[], ago: string) =>
-  service.database.query(
-    `with due as (
-       update automation_trigger set next_slot = date_trunc('hour', now() - $2::interval), next_at = date_trunc('hour', now() - $2::interval)
-       where deployment_id = any($1::uuid[]) and position is not null and kind = 'schedule' returning id)
-     select notify_topic('automation-triggers') from due limit 1`,
-    [deploymentIds, ago],
-  );
-
-/** Resolves when nothing is due, and no run is open. */
-async function settled(deploymentIds: readonly string[]): Promise<void> {
-  for (;;) {
-    const [left] = await service.database.query<{ n: number }>(
-      `select (select count(*) from automation_trigger where deployment_id = any($1::uuid[]) and next_at <= now())::int
-         + (select count(*) from automation_run where deployment_id = any($1::uuid[]) and state <> 'done')::int as n`,
-      [deploymentIds],
-    );
-    if (left?.n === 0) return;
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
-}
 
 it('shows when it fires next, in the zone of the file, and that no more when it is paused', async () => {
   const path = await own.script(
@@ -78,13 +58,13 @@ it(
     const ids: string[] = [];
     for (let n = 0; n < 20; n++)
       ids.push((await own.deploy(await scheduled(`many${n}`, 'cron: "0 * * * *", missed: all'))).id);
-    await makeDue(ids, '5 hours');
+    await schedules.makeDue(ids, '5 hours');
     workers = await Promise.all([1, 2, 3].map(() => ServiceProcess.start(service, { ROLE: 'worker' })));
     const anyDone = async () =>
       (await service.database.query(`select 1 from automation_run where state = 'done' limit 1`)).length > 0;
     while (!(await anyDone())) await new Promise(resolve => setTimeout(resolve, 20));
     await workers.pop()?.kill();
-    await settled(ids);
+    await schedules.settled(ids);
     const rows = await service.database.query<{ n: number; state: string; reason: string | null }>(
       `select count(*)::int as n, state, reason from automation_delivery where deployment_id = any($1::uuid[])
        group by state, reason order by state, reason`,
@@ -112,8 +92,8 @@ it(
 
 it('tells of slots that were missed, and fires the newest one alone', async () => {
   const { id } = await own.deploy(await scheduled('missed', 'cron: "0 * * * *"'));
-  await makeDue([id], '3 hours');
-  await settled([id]);
+  await schedules.makeDue([id], '3 hours');
+  await schedules.settled([id]);
   const deliveries = await own.deliveries(`&deployment_id=${id}`);
   const told = deliveries
     .toSorted((a, b) => a.scheduled_for.localeCompare(b.scheduled_for))
@@ -131,8 +111,8 @@ it('tells of slots that were missed, and fires the newest one alone', async () =
 it('fires nothing twice when the clock went back', async () => {
   const { id } = await own.deploy(await scheduled('back', 'cron: "0 * * * *"'));
   for (const _ of [1, 2]) {
-    await makeDue([id], '1 hour');
-    await settled([id]);
+    await schedules.makeDue([id], '1 hour');
+    await schedules.settled([id]);
   }
   expect(await own.runs(`&deployment_id=${id}`)).toHaveLength(1);
   expect(await own.deliveries(`&deployment_id=${id}`)).toHaveLength(2);
@@ -142,8 +122,8 @@ it('skips what is over the limit of a day', async () => {
   const path = await scheduled('limited', 'cron: "0 * * * *"', 'limits: { runs_per_day: 1 }');
   const { id } = await own.deploy(path);
   await own.run(path);
-  await makeDue([id], '0 hours');
-  await settled([id]);
+  await schedules.makeDue([id]);
+  await schedules.settled([id]);
   const [delivery] = await own.deliveries(`&deployment_id=${id}&state=skipped`);
   expect(delivery).toMatchObject({ reason: 'runs_per_day', run_id: null });
 });
@@ -153,7 +133,7 @@ it('fires nothing while it is paused, and does not make up for that', async () =
   await ada.client.post(`/api/automation/deployments/${id}/pause`, {});
   const resumed = await ada.client.post(`/api/automation/deployments/${id}/resume`, {});
   expect(Date.parse(resumed.body.triggers[0].next_fires[0])).toBeGreaterThan(Date.now());
-  await settled([id]);
+  await schedules.settled([id]);
   expect(await own.deliveries(`&deployment_id=${id}`)).toEqual([]);
 });
 
