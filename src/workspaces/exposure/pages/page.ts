@@ -109,22 +109,29 @@ function policyOf(page: SharePage): string {
   return parts.join('; ');
 }
 
-export function sendSharePage(
+export function sendSharePage(reply: FastifyReply, page: SharePage): void {
+  sendDocument(reply, page.status ?? 200, headersOf(page), documentOf(page));
+}
+
+/** What {@link sendSharePage} sends, for those who made it before. */
+export function sendDocument(
   reply: FastifyReply,
-  page: SharePage,
-  document: string | Buffer = documentOf(page),
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  document: string,
 ): void {
+  void reply.status(status).headers(headers).send(document);
+}
+
+export function headersOf(page: SharePage): Record<string, string> {
   const isFramed = (page.frameAncestors?.length ?? 0) > 0;
-  void reply
-    .status(page.status ?? 200)
-    .headers({
-      ...page.headers,
-      'content-security-policy': policyOf(page),
-      ...(!isFramed && { 'x-frame-options': 'DENY' }),
-      'cache-control': 'no-store',
-      'content-type': 'text/html; charset=utf-8',
-    })
-    .send(document);
+  return {
+    ...page.headers,
+    'content-security-policy': policyOf(page),
+    ...(!isFramed && { 'x-frame-options': 'DENY' }),
+    'cache-control': 'no-store',
+    'content-type': 'text/html; charset=utf-8',
+  };
 }
 
 /** The whole of a page, for those who send it often. */

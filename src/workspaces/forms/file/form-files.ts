@@ -3,13 +3,17 @@ import { Injectable } from '@nestjs/common';
 import type { Finding } from '#libs/front-matter/index.js';
 import { TookTooLong } from '#libs/worker-pool/index.js';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { TopicCache, Topics } from '../../../platform/topics/index.js';
 import { task, Workers } from '../../../platform/workers/index.js';
+import { changesTopic } from '../../changes/index.js';
 import { type FormDefinition, LIMITS } from './form-definition.js';
 import type { FormFile } from './form-file.js';
 
 const READ = task('src/workspaces/forms/file/form-file', 'readFormFile');
 /** Far more than a file of the largest size takes, unless it was written to take long. */
 const READ_MS = 3_000;
+/** A command in a sandbox may change a file without a word. */
+const RECENT_MS = 20;
 const MAX_KEPT = 200;
 
 /** A `.form` file as it is now. */
@@ -25,11 +29,22 @@ export interface CheckedFile {
 @Injectable()
 export class FormFiles {
   private readonly kept = new Map<string, Promise<CheckedFile>>();
+  /** What was read a moment ago: a page that many ask for looks at its file a few times a second. */
+  private readonly recent: TopicCache<CheckedFile>;
 
-  constructor(private readonly workers: Workers) {}
+  constructor(
+    private readonly workers: Workers,
+    topics: Topics,
+  ) {
+    this.recent = new TopicCache(topics, [changesTopic], { max: MAX_KEPT, ttlMs: RECENT_MS });
+  }
 
   /** Throws WorkspaceFsError where there is no such file. What is wrong with what it says is in the findings. */
-  async read(workspaceId: string, files: WorkspaceFs, path: string): Promise<CheckedFile> {
+  read(workspaceId: string, files: WorkspaceFs, path: string): Promise<CheckedFile> {
+    return this.recent.get(`${workspaceId} ${path}`, () => this.readRevision(workspaceId, files, path));
+  }
+
+  private async readRevision(workspaceId: string, files: WorkspaceFs, path: string): Promise<CheckedFile> {
     const revision = await files.revision(path);
     if (revision === null) throw new WorkspaceFsError('not_found', path);
     const key = `${workspaceId} ${path} ${revision}`;

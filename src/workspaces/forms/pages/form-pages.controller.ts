@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/index.js';
 import { Forbidden, Gone, NotFound, problemOf, Unauthorized } from '../../../platform/errors/index.js';
 import { readForm } from '../../../platform/pages/index.js';
-import { Locked, passwordPage, sendNotice, sendSharePage, sendWords } from '../../exposure/index.js';
+import { Locked, passwordPage, sendDocument, sendNotice, sendSharePage, sendWords } from '../../exposure/index.js';
 import { FormVisits, type OpenForm } from '../receiving/form-visits.js';
 import { isJson } from '../receiving/handed-in.js';
 import { ProofOfWork } from '../receiving/proof-of-work.js';
@@ -34,8 +34,8 @@ export class FormPagesController {
     return answer(request, reply, async () => {
       const open = await this.visits.open(tokenOf(request), request);
       if (isClosed(open.state)) return sendSharePage(reply, closedPage(open.definition, open.state));
-      const { page, document } = this.ready.of(await this.shown(open));
-      sendSharePage(reply, page, document);
+      const { headers, document } = this.ready.of(await this.shown(open));
+      sendDocument(reply, 200, headers, document);
     });
   }
 

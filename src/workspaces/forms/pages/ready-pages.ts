@@ -1,14 +1,19 @@
-import { documentOf, type SharePage } from '../../exposure/index.js';
+import { documentOf, headersOf } from '../../exposure/index.js';
 import type { FormDefinition } from '../file/index.js';
 import { formPage, type ShownForm } from './form-page.js';
 
 /** What stands in the place of what differs from visit to visit; no text of a form holds it. */
 const MARKS = { ticket: '\u0000ticket', decoy: '\u0000decoy' };
 
+type Mark = keyof typeof MARKS;
+
 interface Ready {
-  readonly page: SharePage;
-  /** What is between the marks, and which mark follows. */
-  readonly pieces: readonly { readonly bytes: Buffer; readonly mark: 'ticket' | 'decoy' | undefined }[];
+  readonly headers: Readonly<Record<string, string>>;
+  /** What comes before each mark. */
+  readonly pieces: readonly { readonly text: string; readonly mark: Mark }[];
+  readonly last: string;
+  /** In bytes, of all but the marks. */
+  readonly length: number;
 }
 
 const MAX_READY = 200;
@@ -17,10 +22,17 @@ const MAX_READY = 200;
 export class ReadyPages {
   private readonly ready = new WeakMap<FormDefinition, Map<string, Ready>>();
 
-  of(form: Omit<ShownForm, 'filled'>): { page: SharePage; document: Buffer } {
-    const { page, pieces } = this.find(form);
-    const parts = pieces.flatMap(({ bytes, mark }) => (mark ? [bytes, Buffer.from(form[mark])] : [bytes]));
-    return { page, document: Buffer.concat(parts) };
+  /** A string, not bytes: Node.js writes it to the socket together with the head. */
+  of(form: Omit<ShownForm, 'filled'>): { headers: Readonly<Record<string, string>>; document: string } {
+    const { headers, pieces, last, length } = this.find(form);
+    let document = '';
+    let bytes = length;
+    for (const { text, mark } of pieces) {
+      document += text + form[mark];
+      // Both marks are ASCII.
+      bytes += form[mark].length;
+    }
+    return { headers: { ...headers, 'content-length': `${bytes}` }, document: document + last };
   }
 
   private find(form: Omit<ShownForm, 'filled'>): Ready {
@@ -30,20 +42,20 @@ export class ReadyPages {
     const key = `${home} ${proof}`;
     const known = pages.get(key);
     if (known) return known;
-    const made = readyPage(formPage({ ...form, ...MARKS }));
+    const made = readyPage(form);
     if (pages.size >= MAX_READY) pages.clear();
     pages.set(key, made);
     return made;
   }
 }
 
-function readyPage(page: SharePage): Ready {
+function readyPage(form: Omit<ShownForm, 'filled'>): Ready {
+  const page = formPage({ ...form, ...MARKS });
   const parts = documentOf(page).split(/\0(ticket|decoy)/);
   const pieces = [];
-  for (let at = 0; at < parts.length; at += 2)
-    pieces.push({
-      bytes: Buffer.from(parts[at] ?? ''),
-      mark: parts[at + 1] as 'ticket' | 'decoy' | undefined,
-    });
-  return { page, pieces };
+  for (let at = 0; at < parts.length - 1; at += 2)
+    pieces.push({ text: parts[at] ?? '', mark: parts[at + 1] as Mark });
+  const last = parts.at(-1) ?? '';
+  const length = pieces.reduce((sum, { text }) => sum + Buffer.byteLength(text), Buffer.byteLength(last));
+  return { headers: headersOf(page), pieces, last, length };
 }
