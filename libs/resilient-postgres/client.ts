@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import { boundReader } from './bounded-reader.js';
 
 const TIMED_OUT = 'Query read timeout';
+
+boundReader();
 
 /** What `pg` has and its types lack. */
 interface Wire {

@@ -61,7 +61,9 @@ export class DueTimer {
       this.isWanted = false;
       try {
         while (!this.isClosed && (await take()) > 0);
-        sleepMs = Math.min((await next()) ?? MAX_SLEEP_MS, MAX_SLEEP_MS);
+        const ms = (await next()) ?? MAX_SLEEP_MS;
+        // What is no number, as after a fault on the wire, is none to wait for.
+        sleepMs = ms < MAX_SLEEP_MS ? ms : MAX_SLEEP_MS;
       } catch (error) {
         this.log.warn({ err: error }, failure);
         sleepMs = RETRY_MS;
