@@ -4,7 +4,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/index.js';
 import { Forbidden, Gone, NotFound, problemOf, Unauthorized } from '../../../platform/errors/index.js';
 import { readForm } from '../../../platform/pages/index.js';
-import { Locked, passwordPage, sendDocument, sendNotice, sendSharePage, sendWords } from '../../exposure/index.js';
+import {
+  Locked,
+  passwordPage,
+  sendDocument,
+  sendNotice,
+  sendSharePage,
+  sendWords,
+} from '../../exposure/index.js';
 import { FormVisits, type OpenForm } from '../receiving/form-visits.js';
 import { isJson } from '../receiving/handed-in.js';
 import { ProofOfWork } from '../receiving/proof-of-work.js';
