@@ -6,17 +6,22 @@ const OUTPUT_TOKENS = 32_000;
 const FILLED = 0.9;
 /** How much of the room the newest messages keep when the older ones are summarized. */
 const KEPT = 0.25;
+/** From here on an estimate alone may be too far off. */
+const NEARLY = 0.6;
 
 /** How full a model's window is, by what the provider counted in this attempt and the bytes since. */
 export class ContextWindow {
   private tokensAByte = TOKENS_A_BYTE;
+  private hasLearned = false;
 
   /** `size` is the model's window in tokens. */
   constructor(private readonly size: number) {}
 
   /** Learns from what a provider counted for so many bytes. */
   learn(inputTokens: number | null, bytes: number): void {
-    if (inputTokens && bytes > 0) this.tokensAByte = Math.min(1, Math.max(1 / 5, inputTokens / bytes));
+    if (!inputTokens || bytes <= 0) return;
+    this.tokensAByte = Math.min(1, Math.max(1 / 5, inputTokens / bytes));
+    this.hasLearned = true;
   }
 
   tokens(bytes: number): number {
@@ -26,6 +31,11 @@ export class ContextWindow {
   /** Most tokens that a prompt should have. */
   get room(): number {
     return Math.floor((this.size - Math.min(OUTPUT_TOKENS, this.size / 4)) * FILLED);
+  }
+
+  /** Whether it is worth asking the provider how much that is: no count is known, and it may not fit. */
+  isUnsureOf(bytes: number): boolean {
+    return !this.hasLearned && this.tokens(bytes) > this.room * NEARLY;
   }
 
   isFullWith(bytes: number): boolean {

@@ -17,4 +17,5 @@ export {
   withoutMiddle,
   wrapSummary,
 } from './summary.js';
+export { countTokens } from './token-count.js';
 export type { RequestedTool } from './tool-arguments.js';

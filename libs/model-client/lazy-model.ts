@@ -4,12 +4,13 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
+import { type CountingModel, isCounting } from './token-count.js';
 
 /** Loads a provider's SDK. */
 export type LoadProvider = () => Promise<{ languageModel(id: string): LanguageModelV4 }>;
 
 /** A model whose provider's SDK is loaded with its first call: most installations use one of them, or none for hours. */
-export class LazyModel implements LanguageModelV4 {
+export class LazyModel implements CountingModel {
   readonly specificationVersion = 'v4';
 
   private readonly open: () => Promise<LanguageModelV4>;
@@ -33,6 +34,11 @@ export class LazyModel implements LanguageModelV4 {
 
   async doStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
     return (await this.open()).doStream(options);
+  }
+
+  async countTokens(options: LanguageModelV4CallOptions): Promise<number | undefined> {
+    const model = await this.open();
+    return isCounting(model) ? model.countTokens(options) : undefined;
   }
 }
 

@@ -6,6 +6,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import { pause, type RetryPolicy, retryDelayMs } from './backoff.js';
+import { EPHEMERAL, withCacheBreakpoints } from './cache-breakpoints.js';
 import type { StreamTimeouts } from './lifeline.js';
 import { ModelError } from './model-error.js';
 import { streamAnswer } from './model-stream.js';
@@ -69,10 +70,11 @@ async function attemptStep(request: StepRequest): Promise<StepResult> {
 }
 
 async function streamOnce(request: StepRequest): Promise<StepResult> {
+  const { prompt, tools } = withCacheBreakpoints(request);
   const options = {
-    prompt: withCachedInstructions(request.prompt),
+    prompt,
     // Some servers refuse an empty list.
-    tools: request.tools.length > 0 ? request.tools : undefined,
+    tools: tools.length > 0 ? tools : undefined,
     ...responseFormat(request),
     providerOptions: withDefaults(request),
   };
@@ -88,8 +90,6 @@ async function streamOnce(request: StepRequest): Promise<StepResult> {
   }
   return assembler.result();
 }
-
-const EPHEMERAL = { type: 'ephemeral' };
 
 /**
  * Each provider reads only its own key. OpenAI keeps no copy of the conversation, so a run does not depend on
@@ -110,17 +110,4 @@ function withDefaults(request: StepRequest): SharedV4ProviderOptions {
 function responseFormat({ model, responseSchema: schema }: StepRequest) {
   if (!schema || !/^(openai|anthropic|google|atelier)\b/.test(model.provider)) return {};
   return { responseFormat: { type: 'json' as const, name: 'response', schema: schema as JSONSchema7 } };
-}
-
-/** Tools and instructions come first and are the same in many conversations: Anthropic caches them apart. */
-function withCachedInstructions(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
-  const last = prompt.findLastIndex(({ role }) => role === 'system');
-  return prompt.map((message, index) => {
-    if (index !== last) return message;
-    const { anthropic, ...others } = message.providerOptions ?? {};
-    return {
-      ...message,
-      providerOptions: { ...others, anthropic: { cacheControl: EPHEMERAL, ...anthropic } },
-    };
-  });
 }

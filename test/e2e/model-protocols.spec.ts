@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
 import {
   anthropicConversation,
@@ -10,14 +13,17 @@ import {
 } from '../fakes/conversation.js';
 import { FakeGoogle } from '../fakes/google-server.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
-import type { FakeRequest, ScriptedServer } from '../fakes/scripted-server.js';
+import { AnthropicCache, PrefixCache } from '../fakes/prompt-cache.js';
+import type { FakeReply, FakeRequest, ScriptedServer } from '../fakes/scripted-server.js';
 import { AgentClient, textOf } from '../harness/agent.js';
-import { TestService } from '../harness/service.js';
+import type { Json } from '../harness/client.js';
+import { type Person, TestService } from '../harness/service.js';
 
 let openAi: FakeOpenAi;
 let claude: FakeAnthropic;
 let gemini: FakeGoogle;
 let service: TestService;
+let ada: Person;
 let agent: AgentClient;
 let workspace_id: string;
 
@@ -27,7 +33,10 @@ beforeAll(async () => {
     FakeAnthropic.start(),
     FakeGoogle.start(),
   ]);
+  const MODEL_PRICES = path.join(mkdtempSync(path.join(tmpdir(), 'atelier-prices-')), 'prices.json');
+  writeFileSync(MODEL_PRICES, JSON.stringify({ 'anthropic/narrow': { context_window: 24_000 } }));
   service = await TestService.start({
+    MODEL_PRICES,
     OPENAI_COMPATIBLE_BASE_URL: openAi.url,
     OPENAI_COMPATIBLE_MODELS: 'small',
     OPENAI_API_KEY: 'key',
@@ -37,7 +46,7 @@ beforeAll(async () => {
     GOOGLE_GENERATIVE_AI_API_KEY: 'key',
     GOOGLE_BASE_URL: gemini.url,
   });
-  const ada = await service.person();
+  ada = await service.person();
   agent = new AgentClient(ada.client);
   workspace_id = await service.workspace(ada);
 });
@@ -223,12 +232,23 @@ describe.each(PROTOCOLS)('a conversation over $name', ({ model, server, conversa
 });
 
 describe('the cache of a provider', () => {
-  it('is asked for where it must be: after the instructions, and at the end', async () => {
-    claude.reply({ text: 'ok' });
-    await agent.run('Hello', { model: 'anthropic/claude-sonnet-5-5' });
-    const { system, cache_control } = claude.requests.at(-1)?.body ?? {};
-    expect(system).toMatchObject([{ cache_control: { type: 'ephemeral' } }]);
-    expect(cache_control).toEqual({ type: 'ephemeral' });
+  const EPHEMERAL = { type: 'ephemeral' };
+
+  it('is asked for where it must be: after the tools, after the instructions, where the last request ended, and at the end', async () => {
+    claude.reply([{ tool: { name: 'list_files', input: {} } }, { text: 'ok' }]);
+    await agent.run('Hello', { workspace_id, model: 'anthropic/claude-sonnet-5-5' });
+    const { tools, system, messages, cache_control } = claude.requests.at(-1)?.body as Record<string, Json>;
+    const marks = (blocks: Json[]) => blocks.map(block => block.cache_control);
+    expect(cache_control).toEqual(EPHEMERAL);
+    expect(system).toMatchObject([{ cache_control: EPHEMERAL }]);
+    expect(marks(tools).slice(0, -1)).toEqual(
+      marks(tools)
+        .slice(0, -1)
+        .map(() => undefined),
+    );
+    expect(marks(tools).at(-1)).toEqual(EPHEMERAL);
+    const said = messages.map(({ content }: Json) => marks(content));
+    expect(said).toEqual([[EPHEMERAL], [undefined], [undefined]]);
   });
 
   it('is found again by the chat', async () => {
@@ -237,5 +257,152 @@ describe('the cache of a provider', () => {
     await agent.run('Hello', { model: 'openai/gpt-6.1-sol', chat_id });
     const keys = openAi.requests.slice(-2).map(({ body }) => body.prompt_cache_key);
     expect(keys).toEqual([chat_id, chat_id]);
+  });
+
+  /** Work of six steps, the third of which asks for a dozen files at once. */
+  const files = Array.from({ length: 12 }, (_, n) => `notes/${n}.md`);
+  const read = (at: string) => ({ name: 'read_file', input: { path: at } });
+  const WORK: FakeReply[] = [
+    { tool: { name: 'list_files', input: { recursive: true } } },
+    { reasoning: 'Hm.', signature: 'c2ln', tools: [read('notes/0.md'), read('notes/1.md')] },
+    { tools: files.map(read) },
+    { tool: { name: 'bash', input: { command: 'wc -l notes/*.md' } } },
+    { tool: { name: 'search_files', input: { query: 'heron' } } },
+    { text: 'Done.' },
+  ];
+
+  it.each([
+    ['anthropic/claude-sonnet-5-5', () => claude, () => new AnthropicCache()],
+    ['openai/gpt-6.1-sol', () => openAi, () => new PrefixCache()],
+    ['local/small', () => openAi, () => new PrefixCache()],
+  ] as const)(
+    'has most of what is sent to %s from the third step on, and usage says so',
+    async (model, server, opened) => {
+      const cache = opened();
+      const place = await service.workspace(ada);
+      for (const at of files)
+        await ada.client.put(`/api/workspaces/${place}/files/content`, {
+          path: at,
+          content: 'a heron\n'.repeat(5),
+        });
+      server().clear();
+      server().reply(WORK.map(reply => (request: FakeRequest) => cache.counted(request, reply)));
+      const sent = await agent.send('Count the herons.', { workspace_id: place, model });
+      const { status, usage } = await agent.ended(sent);
+      const steps = (await agent.events(sent)).filter(({ event }) => event === 'step.finished');
+      const shares = steps.map(({ data }) => data.usage.cache_read_tokens / data.usage.input_tokens);
+      expect({ status, steps: steps.length }).toEqual({ status: 'completed', steps: WORK.length });
+      for (const share of shares.slice(2)) expect(share).toBeGreaterThanOrEqual(0.8);
+      // All that was sent before, that is, but for what some round down.
+      for (const [index, { data }] of steps.entries())
+        expect(data.usage.cache_read_tokens).toBeGreaterThanOrEqual(
+          (steps[index - 1]?.data.usage.input_tokens ?? 0) - 200,
+        );
+      const read = steps.reduce((sum, { data }) => sum + data.usage.cache_read_tokens, 0);
+      expect(usage.cache_read_tokens).toBe(read);
+      expect(read).toBeGreaterThan(0);
+    },
+  );
+
+  it('serves the next message of a chat, and other chats of the workspace', async () => {
+    const cache = new AnthropicCache();
+    const model = 'anthropic/claude-sonnet-5-5';
+    claude.otherwise(request => cache.counted(request, { text: 'ok' }));
+    const usages = [];
+    const first = await agent.run('Hello', { workspace_id, model });
+    for (const fields of [{ chat_id: first.chat_id }, { workspace_id }])
+      usages.push((await agent.run('Hello', { ...fields, model })).usage);
+    for (const { cache_read_tokens, input_tokens } of usages)
+      expect(cache_read_tokens / input_tokens).toBeGreaterThanOrEqual(0.8);
+    claude.otherwise({ text: 'ok' });
+  });
+});
+
+describe('reasoning in the steps of a run', () => {
+  const look = { name: 'list_files', input: {} };
+
+  it('is asked of OpenAI in a form that can be given back, as it keeps nothing', async () => {
+    openAi.reply([{ reasoning: 'Hm.', signature: 'sealed', tool: look }, { text: 'ok' }]);
+    await agent.run('Look.', { workspace_id, model: 'openai/gpt-6.1-sol' });
+    const [first, second] = openAi.requests.slice(-2).map(({ body }) => body as Record<string, Json>);
+    expect(first).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] });
+    expect(second?.input).toContainEqual(
+      expect.objectContaining({ type: 'reasoning', encrypted_content: 'sealed' }),
+    );
+  });
+
+  it('goes back to compatible servers as reasoning_content, while the run lasts', async () => {
+    openAi.reply([{ reasoning: 'I should look.', tool: look }, { text: 'ok' }, { text: 'Yes.' }]);
+    const { chat_id } = await agent.run('Look.', { workspace_id, model: 'local/small' });
+    const messages = openAi.requests.at(-1)?.body.messages as Json[];
+    expect(messages.find(({ role }) => role === 'assistant')).toMatchObject({
+      reasoning_content: 'I should look.',
+      tool_calls: [expect.objectContaining({ type: 'function' })],
+    });
+    await agent.run('Sure?', { chat_id, model: 'local/small' });
+    expect(JSON.stringify(openAi.requests.at(-1)?.body)).not.toContain('reasoning_content');
+  });
+
+  it('goes back to Anthropic before the calls that it led to', async () => {
+    claude.reply([{ reasoning: 'Hm.', signature: 'c2ln', tools: [look, look] }, { text: 'ok' }]);
+    await agent.run('Look.', { workspace_id, model: 'anthropic/claude-sonnet-5-5' });
+    const messages = claude.requests.at(-1)?.body.messages as Json[];
+    expect(messages[1].content.map(({ type }: Json) => type)).toEqual(['thinking', 'tool_use', 'tool_use']);
+    expect(messages[1].content[0]).toMatchObject({ thinking: 'Hm.', signature: 'c2ln' });
+    expect(messages[2].content.map(({ type }: Json) => type)).toEqual(['tool_result', 'tool_result']);
+  });
+
+  it('goes back to Google on the first of the calls that it led to', async () => {
+    gemini.reply([{ reasoning: 'Hm.', signature: 'c2ln', tools: [look, look] }, { text: 'ok' }]);
+    await agent.run('Look.', { workspace_id, model: 'google/gemini-3.1-pro-preview' });
+    const calls = (gemini.requests.at(-1)?.body.contents as Json[])
+      .flatMap(({ parts }) => parts)
+      .filter(({ functionCall }) => functionCall);
+    expect(calls.map(({ thoughtSignature }) => thoughtSignature)).toEqual(['c2ln', undefined]);
+  });
+});
+
+describe('a prompt that may be too long', () => {
+  const model = 'anthropic/narrow';
+  const long = 'A long story. '.repeat(4_000);
+  const counts = () => claude.requests.filter(({ path: at }) => at.endsWith('/count_tokens'));
+  const asked = () => claude.requests.filter(({ path: at }) => at === '/v1/messages');
+
+  beforeEach(() => {
+    claude.requests.length = 0;
+    claude.clear();
+    claude.otherwise({ text: 'ok' });
+  });
+  afterEach(() => {
+    claude.tokens = undefined;
+  });
+
+  it('is counted by its provider first, and not made shorter where it fits', async () => {
+    claude.tokens = 12_000;
+    const { chat_id } = await agent.run(long, { model });
+    const second = await agent.send('And?', { chat_id, model });
+    expect((await agent.ended(second)).status).toBe('completed');
+    expect(counts().map(({ body }) => Object.keys(body).toSorted())).toEqual([
+      ['messages', 'model', 'system'],
+      ['messages', 'model', 'system'],
+    ]);
+    expect(counts()[1]?.headers).toMatchObject({ 'x-api-key': 'key', 'anthropic-version': '2023-06-01' });
+    expect(asked().map(({ body }) => (body.messages as Json[]).length)).toEqual([1, 3]);
+    const events = (await agent.events(second)).map(({ event }) => event);
+    expect(events).not.toContain('context.compacting');
+  });
+
+  it('is made shorter by an estimate where its provider cannot count', async () => {
+    const { chat_id } = await agent.run(long, { model });
+    const second = await agent.send('And?', { chat_id, model });
+    expect((await agent.ended(second)).status).toBe('completed');
+    expect(counts().length).toBeGreaterThan(0);
+    expect((await agent.events(second)).map(({ event }) => event)).toContain('context.compacting');
+  });
+
+  it('is not counted where it is short', async () => {
+    claude.tokens = 12_000;
+    await agent.run('Hello', { model });
+    expect(counts()).toEqual([]);
   });
 });

@@ -12,12 +12,20 @@ import {
 
 /** A local server that speaks the streaming protocol of Anthropic's messages (`/v1/messages`). */
 export class FakeAnthropic extends ScriptedServer {
+  /** What `/v1/messages/count_tokens` answers; absent: it answers what is scripted. */
+  tokens: number | undefined;
+
   static start(): Promise<FakeAnthropic> {
     return new FakeAnthropic().listen();
   }
 
   protected override events(request: FakeRequest, reply: FakeReply): FakeEvent[] | undefined {
     return request.path === '/v1/messages' ? messageEvents(request, reply) : undefined;
+  }
+
+  protected override answered({ path }: FakeRequest): unknown {
+    const counts = path === '/v1/messages/count_tokens' && this.tokens !== undefined;
+    return counts ? { input_tokens: this.tokens } : undefined;
   }
 
   protected override errorBody(status: number): unknown {

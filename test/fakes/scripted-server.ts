@@ -76,6 +76,11 @@ export abstract class ScriptedServer {
   /** The events of a streamed answer, or undefined for a path that the protocol does not have. */
   protected abstract events(request: FakeRequest, reply: FakeReply): FakeEvent[] | undefined;
 
+  /** What is answered at once, whatever is scripted; undefined: nothing is. */
+  protected answered(_request: FakeRequest): unknown {
+    return undefined;
+  }
+
   /** The default body of an HTTP error. */
   protected abstract errorBody(status: number): unknown;
 
@@ -140,6 +145,12 @@ export abstract class ScriptedServer {
     const request = await readRequest(incoming);
     this.requests.push(request);
     this.#notify();
+    const answered = this.answered(request);
+    if (answered !== undefined) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(answered));
+      return;
+    }
     const script = this.#queue.shift() ?? this.#otherwise;
     const reply = typeof script === 'function' ? script(request) : script;
     if (reply.hang) return;

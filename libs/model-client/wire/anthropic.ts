@@ -32,6 +32,7 @@ export function anthropicModels({ baseURL, apiKey: key, fetch }: AnthropicServer
         headers,
         key,
         prepare: options => prepare(id, config, options),
+        counting: { url: `${url}/count_tokens`, bodyOf: ({ body }) => counted(body) },
       }),
   };
 }
@@ -57,6 +58,11 @@ async function prepare(
     warnings,
     reader: emit => new AnthropicReader(emit),
   };
+}
+
+/** What fills the window; the rest is refused where tokens are counted. */
+function counted({ model, system, messages, tools, tool_choice, thinking }: Record<string, unknown>) {
+  return { model, system, messages, tools, tool_choice, thinking };
 }
 
 /** Whether the provider may call tools of its own: the SDK knows a dozen kinds of results. */

@@ -1,3 +1,4 @@
+import { json } from 'node:stream/consumers';
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -5,6 +6,7 @@ import type {
   LanguageModelV4StreamResult,
   SharedV4Warning,
 } from '@ai-sdk/provider';
+import type { CountingModel } from '../token-count.js';
 import { listenerOf } from './bytes.js';
 import { postJson } from './connection.js';
 import { type Emit, type EventReader, streamParts } from './part-stream.js';
@@ -24,13 +26,15 @@ export interface Wire {
   key: string | undefined;
   /** What to send; undefined for the calls that only the SDK knows how to read. */
   prepare(options: LanguageModelV4CallOptions): Promise<PreparedCall | undefined>;
+  /** Where its tokens are counted, and what to send there of a call; absent: nowhere. */
+  counting?: { url: string; bodyOf(call: PreparedCall): Record<string, unknown> };
 }
 
 /**
  * A model whose answers are read without the SDK. The SDK writes the requests, as it knows what each model wants; its reading
  * (`fetch`, several streams in a row, a schema for each event) takes most of the processor time of a call, though.
  */
-export class NativeModel implements LanguageModelV4 {
+export class NativeModel implements CountingModel {
   readonly specificationVersion = 'v4';
 
   constructor(
@@ -71,5 +75,20 @@ export class NativeModel implements LanguageModelV4 {
       return call.reader(emit);
     };
     return { stream: streamParts(body, open, listenerOf(signal)), request: { body: call.body } };
+  }
+
+  async countTokens(options: LanguageModelV4CallOptions): Promise<number | undefined> {
+    const { headers, key, counting } = this.wire;
+    const call = counting && (await this.wire.prepare(options));
+    if (!counting || !call) return undefined;
+    const answer = await postJson({
+      url: counting.url,
+      headers: { ...headers, ...call.headers },
+      body: counting.bodyOf(call),
+      signal: options.abortSignal,
+      key,
+    });
+    const { input_tokens } = (await json(answer)) as { input_tokens?: unknown };
+    return typeof input_tokens === 'number' ? input_tokens : undefined;
   }
 }

@@ -6,7 +6,13 @@ import type {
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider';
 import { Injectable } from '@nestjs/common';
-import { costUsd, type StepRequest, type StepResult, streamStep } from '#libs/model-client/index.js';
+import {
+  costUsd,
+  countTokens,
+  type StepRequest,
+  type StepResult,
+  streamStep,
+} from '#libs/model-client/index.js';
 import { Budgets, type PlannedSpend } from '../../identity/billing/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
@@ -189,6 +195,11 @@ export class StepCaller {
     const found = this.catalog.find(model);
     if (!found) throw new Unavailable(`The model ${model} is no longer configured`);
     return found;
+  }
+
+  /** How many tokens an input has, where the provider of the model tells that beforehand. */
+  count({ model }: CallableModel, input: ModelInput, signal: AbortSignal): Promise<number | undefined> {
+    return countTokens({ model, ...input, signal });
   }
 
   /** Throws BudgetReached, before the model is called, where a budget has no room for what that may cost. */

@@ -96,6 +96,7 @@ export class RunTurns {
 
   private async askOne(step: number): Promise<ModelAnswer> {
     let question = await this.question();
+    if (this.window.isUnsureOf(question.bytes)) await this.count(question);
     if (this.window.isFullWith(question.bytes)) question = (await this.compact(step, question)) ?? question;
     try {
       return await this.answer(step, question);
@@ -108,6 +109,13 @@ export class RunTurns {
       if (!shorter) throw error;
       return this.answer(step, shorter);
     }
+  }
+
+  /** Asks the provider how much of the window a question takes. */
+  private async count({ rows, input, bytes }: Question): Promise<void> {
+    const whole = rows.some(hasAttachment) ? await this.withAttachments(input) : input;
+    const tokens = await this.services.steps.count(this.model, whole, this.parts.signal);
+    this.window.learn(tokens ?? null, bytes);
   }
 
   private async question(): Promise<Question> {
