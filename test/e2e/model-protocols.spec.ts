@@ -101,6 +101,10 @@ const PROTOCOLS: Protocol[] = [
   },
 ];
 
+/** The body of the request `back` before the last. */
+const bodyOf = (server: ScriptedServer, back = 0): Record<string, Json> =>
+  (server.requests.at(-1 - back)?.body ?? {}) as Record<string, Json>;
+
 const write = (path: string) => ({ name: 'write_file', input: { path, content: path } });
 
 describe.each(PROTOCOLS)('a conversation over $name', ({ model, server, conversation, refusal, signs }) => {
@@ -237,7 +241,7 @@ describe('the cache of a provider', () => {
   it('is asked for where it must be: after the tools, after the instructions, where the last request ended, and at the end', async () => {
     claude.reply([{ tool: { name: 'list_files', input: {} } }, { text: 'ok' }]);
     await agent.run('Hello', { workspace_id, model: 'anthropic/claude-sonnet-5-5' });
-    const { tools, system, messages, cache_control } = claude.requests.at(-1)?.body as Record<string, Json>;
+    const { tools, system, messages, cache_control } = bodyOf(claude);
     const marks = (blocks: Json[]) => blocks.map(block => block.cache_control);
     expect(cache_control).toEqual(EPHEMERAL);
     expect(system).toMatchObject([{ cache_control: EPHEMERAL }]);
@@ -324,9 +328,9 @@ describe('reasoning in the steps of a run', () => {
   it('is asked of OpenAI in a form that can be given back, as it keeps nothing', async () => {
     openAi.reply([{ reasoning: 'Hm.', signature: 'sealed', tool: look }, { text: 'ok' }]);
     await agent.run('Look.', { workspace_id, model: 'openai/gpt-6.1-sol' });
-    const [first, second] = openAi.requests.slice(-2).map(({ body }) => body as Record<string, Json>);
+    const [first, second] = [bodyOf(openAi, 1), bodyOf(openAi)];
     expect(first).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] });
-    expect(second?.input).toContainEqual(
+    expect(second.input).toContainEqual(
       expect.objectContaining({ type: 'reasoning', encrypted_content: 'sealed' }),
     );
   });
@@ -334,8 +338,8 @@ describe('reasoning in the steps of a run', () => {
   it('goes back to compatible servers as reasoning_content, while the run lasts', async () => {
     openAi.reply([{ reasoning: 'I should look.', tool: look }, { text: 'ok' }, { text: 'Yes.' }]);
     const { chat_id } = await agent.run('Look.', { workspace_id, model: 'local/small' });
-    const messages = openAi.requests.at(-1)?.body.messages as Json[];
-    expect(messages.find(({ role }) => role === 'assistant')).toMatchObject({
+    const messages = bodyOf(openAi).messages;
+    expect(messages.find(({ role }: Json) => role === 'assistant')).toMatchObject({
       reasoning_content: 'I should look.',
       tool_calls: [expect.objectContaining({ type: 'function' })],
     });
@@ -346,7 +350,7 @@ describe('reasoning in the steps of a run', () => {
   it('goes back to Anthropic before the calls that it led to', async () => {
     claude.reply([{ reasoning: 'Hm.', signature: 'c2ln', tools: [look, look] }, { text: 'ok' }]);
     await agent.run('Look.', { workspace_id, model: 'anthropic/claude-sonnet-5-5' });
-    const messages = claude.requests.at(-1)?.body.messages as Json[];
+    const messages = bodyOf(claude).messages;
     expect(messages[1].content.map(({ type }: Json) => type)).toEqual(['thinking', 'tool_use', 'tool_use']);
     expect(messages[1].content[0]).toMatchObject({ thinking: 'Hm.', signature: 'c2ln' });
     expect(messages[2].content.map(({ type }: Json) => type)).toEqual(['tool_result', 'tool_result']);
@@ -355,10 +359,10 @@ describe('reasoning in the steps of a run', () => {
   it('goes back to Google on the first of the calls that it led to', async () => {
     gemini.reply([{ reasoning: 'Hm.', signature: 'c2ln', tools: [look, look] }, { text: 'ok' }]);
     await agent.run('Look.', { workspace_id, model: 'google/gemini-3.1-pro-preview' });
-    const calls = (gemini.requests.at(-1)?.body.contents as Json[])
-      .flatMap(({ parts }) => parts)
-      .filter(({ functionCall }) => functionCall);
-    expect(calls.map(({ thoughtSignature }) => thoughtSignature)).toEqual(['c2ln', undefined]);
+    const calls = bodyOf(gemini)
+      .contents.flatMap(({ parts }: Json) => parts)
+      .filter(({ functionCall }: Json) => functionCall);
+    expect(calls.map(({ thoughtSignature }: Json) => thoughtSignature)).toEqual(['c2ln', undefined]);
   });
 });
 
