@@ -20,8 +20,11 @@ export interface CredentialRule {
   /** As `normalizePrefix` gives them: `/` is all of the host; `/repos/a` is itself, and what is below `/repos/a/`. */
   readonly paths: readonly string[];
   readonly header: string;
-  /** Opens the credential; rejects with EgressRefusal where it cannot be used any more. */
-  readonly value: (signal: AbortSignal) => Promise<CredentialValue>;
+  /**
+   * Opens the credential for a request to a path; rejects with EgressRefusal where it cannot be used any more, or with an error that
+   * has a `status` and a message for the client.
+   */
+  readonly value: (signal: AbortSignal, path: string) => Promise<CredentialValue>;
 }
 
 /** Encoded: a slash, a backslash, a dot, NUL; and a percent sign that would encode one of these for who decodes twice. */

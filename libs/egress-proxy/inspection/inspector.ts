@@ -162,7 +162,8 @@ export class Inspector {
     const { host, port, ends } = tunnel;
     const startedAt = performance.now();
     const admitted = this.admit(tunnel, request);
-    const values = await Promise.all(admitted.map(({ rule }) => rule.value(ends.signal)));
+    const path = pathOf(request.url ?? '');
+    const values = await Promise.all(admitted.map(({ rule }) => rule.value(ends.signal, path)));
     if (ends.signal.aborted) throw new EgressRefusal('credential', 'The credential was revoked');
     const forms = new SecretForms(values.flatMap(({ header, secrets }) => [header, ...secrets]));
     const own = new Set([...admitted.map(({ rule }) => fieldName(rule.header)), 'accept-encoding']);

@@ -9,9 +9,10 @@ import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { connectionTopic } from '../tokens/index.js';
 import { normalPath } from './paths/request-path.js';
-import { connectionChanged } from './records/connection-events.js';
+import { connectionChanged, connectionGranted } from './records/connection-events.js';
 import { ConnectionsStore } from './records/connections.store.js';
 import { GrantsStore } from './records/grants.store.js';
+import { GrantConflicts } from './requests/grant-conflicts.js';
 import { ConnectionViews } from './views/connection-views.js';
 import { IntegrationView, SetIntegrationGrants } from './views/integrations.dto.js';
 
@@ -23,6 +24,7 @@ export class ConnectionGrantsService {
     private readonly workspaces: WorkspacesStore,
     private readonly connections: ConnectionsStore,
     private readonly grants: GrantsStore,
+    private readonly conflicts: GrantConflicts,
     private readonly views: ConnectionViews,
     private readonly topics: Topics,
     private readonly events: Events,
@@ -39,7 +41,10 @@ export class ConnectionGrantsService {
     permission: 'connection.manage',
     input: SetIntegrationGrants,
     output: IntegrationView,
-    refuses: { 404: 'No such connection or workspace' },
+    refuses: {
+      404: 'No such connection or workspace',
+      409: 'Another connection there would send the same header to the same host',
+    },
   })
   async set(actor: Actor, { id, grants }: SetIntegrationGrants): Promise<IntegrationView> {
     const row = await this.connections.require(actor, 'connection.manage', id);
@@ -56,8 +61,14 @@ export class ConnectionGrantsService {
         throw new Invalid('grants must name workspaces of the organization of the connection');
     }
     return this.database.transaction(async unit => {
-      const { organization_id, provider, name, state } = await this.connections.lock(unit, id);
+      const locked = await this.connections.lock(unit, id);
+      const { organization_id, provider, name, state } = locked;
+      await this.conflicts.requireNone(unit, locked, ids);
+      const before = await this.grants.workspacesOf(unit, id);
       await this.grants.replace(unit, id, actor, checked);
+      await this.events.publish(unit, connectionGranted, {
+        workspace_ids: [...new Set([...before, ...ids])],
+      });
       const target = { type: 'connection', id, organization_id };
       await this.audit.record(unit, actor, 'connection.grant', target, { provider, name, grants: checked });
       // What it may be used for is looked at again wherever it is used.

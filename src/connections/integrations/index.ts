@@ -1,9 +1,13 @@
 export { IntegrationsModule } from './integrations.module.js';
-export type { CredentialHeader } from './oauth/credential.js';
-export { isBelow, normalPath } from './paths/request-path.js';
-export { connectionChanged, connectionExpiring, connectionNeedsReauth } from './records/connection-events.js';
+export { METHODS } from './paths/request-path.js';
 export {
-  type ConnectionLimit,
+  connectionChanged,
+  connectionExpiring,
+  connectionGranted,
+  connectionNeedsReauth,
+} from './records/connection-events.js';
+export { type CredentialPlace, placesOf } from './requests/credential-places.js';
+export {
   type GrantedConnection,
   GrantedConnections,
 } from './requests/granted-connections.js';

@@ -18,6 +18,7 @@ import { ConnectionsStore } from './records/connections.store.js';
 import { GrantsStore } from './records/grants.store.js';
 import { ProvidersStore } from './records/providers.store.js';
 import { ConnectionRequestsService } from './requests/connection-requests.service.js';
+import { GrantConflicts } from './requests/grant-conflicts.js';
 import { GrantedConnections } from './requests/granted-connections.js';
 import { ConnectionViews } from './views/connection-views.js';
 
@@ -47,6 +48,7 @@ import { ConnectionViews } from './views/connection-views.js';
     ConnectionStates,
     ConnectionViews,
     GrantedConnections,
+    GrantConflicts,
   ],
   exports: [GrantedConnections],
 })

@@ -6,11 +6,15 @@ import { Audit } from '../../platform/audit/index.js';
 import { beforeSideEffect, Database, type UnitOfWork } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
+import { Events } from '../../platform/events/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ConnectionRemoval } from './oauth/connection-removal.js';
 import { ConnectionStarts } from './oauth/connection-starts.js';
 import { ProviderCatalog } from './oauth/provider-catalog.js';
+import { connectionGranted } from './records/connection-events.js';
 import { type ConnectionRow, ConnectionsStore } from './records/connections.store.js';
+import { GrantsStore } from './records/grants.store.js';
+import { GrantConflicts } from './requests/grant-conflicts.js';
 import { ConnectionViews } from './views/connection-views.js';
 import {
   AuthorizeIntegration,
@@ -38,6 +42,9 @@ export class IntegrationsService {
     private readonly catalog: ProviderCatalog,
     private readonly starts: ConnectionStarts,
     private readonly removal: ConnectionRemoval,
+    private readonly grants: GrantsStore,
+    private readonly conflicts: GrantConflicts,
+    private readonly events: Events,
     private readonly views: ConnectionViews,
     private readonly audit: Audit,
   ) {}
@@ -141,14 +148,19 @@ export class IntegrationsService {
     permission: 'connection.manage',
     input: UpdateIntegration,
     output: IntegrationView,
-    refuses: { 409: 'The service refused what was typed, or takes nothing typed' },
+    refuses: {
+      409: 'The service refused what was typed, or takes nothing typed, or another connection has the same header and host',
+    },
   })
   async update(actor: Actor, { id, name, fields }: UpdateIntegration): Promise<IntegrationView> {
     const row = await this.connections.require(actor, 'connection.manage', id);
     const definition = await this.catalog.require(row.organization_id, row.provider);
     const replace = fields && (await this.starts.retype(row, definition, fields));
     return this.database.transaction(async unit => {
-      if (replace) await replace(unit);
+      if (replace) {
+        await replace(unit);
+        await this.settled(unit, id);
+      }
       if (name !== undefined)
         await this.connections.change(unit, id, { name: name.trim() || definition.name });
       const after = await this.connections.lock(unit, id);
@@ -222,6 +234,13 @@ export class IntegrationsService {
     const row = await this.connections.require(actor, 'connection.manage', id);
     beforeSideEffect();
     return this.starts.test(row);
+  }
+
+  /** What was typed may be for another host. */
+  private async settled(unit: UnitOfWork, id: string): Promise<void> {
+    const workspace_ids = await this.grants.workspacesOf(unit, id);
+    await this.conflicts.requireNone(unit, await this.connections.lock(unit, id), workspace_ids);
+    await this.events.publish(unit, connectionGranted, { workspace_ids });
   }
 
   private record(

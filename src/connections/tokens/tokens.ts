@@ -95,6 +95,14 @@ export class Tokens {
     return another ? send(another) : result;
   }
 
+  /**
+   * Says that the provider did not take the token of a revision, of a request that can be sent but once: the next one gets
+   * another, or is told that a person has to authorize again.
+   */
+  async reject(id: string, revision: number): Promise<void> {
+    await this.afterRejection(id, revision);
+  }
+
   private async usable(id: string, rejected?: number): Promise<HeldToken> {
     const wakeUp = new Subscription(this.topics, connectionTopic(id));
     const late = AbortSignal.timeout(MAX_WAIT_MS);

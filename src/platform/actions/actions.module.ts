@@ -21,6 +21,14 @@ import { Subjects } from './subject.js';
     ExecTokens,
     Subjects,
   ],
-  exports: [ActionCatalog, ActionListing, ActionRunner, CallerRoles, ExecTokenGuard, ExecTokens],
+  exports: [
+    ActionCatalog,
+    ActionLedger,
+    ActionListing,
+    ActionRunner,
+    CallerRoles,
+    ExecTokenGuard,
+    ExecTokens,
+  ],
 })
 export class ActionsModule {}

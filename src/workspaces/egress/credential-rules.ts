@@ -23,6 +23,8 @@ export interface SandboxCredential extends CredentialRule {
 /** Says which credentials the requests of a sandbox get. */
 export interface CredentialSource {
   rulesFor(user: SandboxUser): Promise<readonly SandboxCredential[]>;
+  /** The sandbox is gone; `user` is the same object that its rules were asked for. */
+  ended?(user: SandboxUser): Promise<void>;
 }
 
 /** Published when a source has other rules for a workspace. */
@@ -40,5 +42,9 @@ export class CredentialRules {
 
   async rulesFor(user: SandboxUser): Promise<SandboxCredential[]> {
     return (await Promise.all(this.sources.map(source => source.rulesFor(user)))).flat();
+  }
+
+  async ended(user: SandboxUser): Promise<void> {
+    await Promise.all(this.sources.map(source => source.ended?.(user)));
   }
 }

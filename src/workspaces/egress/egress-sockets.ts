@@ -109,6 +109,7 @@ export class EgressSockets {
     const close = async (): Promise<void> => {
       unfollow();
       await proxy.close();
+      if (rules.length > 0) await this.credentials.ended(use);
       await rm(folder, { recursive: true, force: true });
     };
     try {

@@ -1,5 +1,6 @@
 export {
   CredentialRules,
+  type CredentialSource,
   credentialsTopic,
   type SandboxCredential,
   type SandboxUser,

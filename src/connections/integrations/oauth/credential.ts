@@ -14,6 +14,9 @@ export interface CredentialHeader {
 /** Shorter ones are found by chance. */
 const SHORTEST_TRACE = 6;
 
+/** Servers of repositories take Basic authentication. */
+export const GIT_HEADER = 'Authorization';
+
 type Settings = Readonly<Record<string, string>>;
 
 export function credentialHeader(
@@ -30,6 +33,10 @@ export function credentialHeader(
   const name = filledIn(api.header, settings);
   const value = filledIn(api.template, { ...settings, ...secrets, access_token, basic });
   const texts = [access_token, ...Object.values(secrets), ...(value.includes(basic) ? [basic] : [])];
+  return { name, value: new Secret(value), traces: tracesOf(texts) };
+}
+
+function tracesOf(texts: readonly string[]): Secret[] {
   const forms = texts.flatMap(text => [
     text,
     encodeURIComponent(text),
@@ -37,7 +44,26 @@ export function credentialHeader(
     text.replaceAll('/', '\\/'),
   ]);
   const traces = [...new Set(forms)].filter(text => text.length >= SHORTEST_TRACE);
-  return { name, value: new Secret(value), traces: traces.map(text => new Secret(text)) };
+  return traces.map(text => new Secret(text));
+}
+
+/** For the host of the provider's repositories: the user name that goes with the token there, and the token. */
+export function gitCredential(
+  definition: ProviderDefinition,
+  settings: Settings,
+  token: HeldToken,
+): CredentialHeader {
+  const secrets = Object.entries(token.values).map(([name, value]) => [name, value.reveal()] as const);
+  const access_token = token.accessToken.reveal();
+  const named = secrets.find(([name]) => name === 'password') ?? secrets.at(0);
+  const password = access_token || (named?.[1] ?? '');
+  const username = filledIn(definition.git?.username ?? '', settings);
+  const basic = Buffer.from(`${username}:${password}`).toString('base64');
+  return {
+    name: GIT_HEADER,
+    value: new Secret(`Basic ${basic}`),
+    traces: tracesOf([password, access_token, basic, ...secrets.map(([, value]) => value)]),
+  };
 }
 
 /** What requests go below. */

@@ -31,6 +31,7 @@ export const gitlab = {
     probe: '/user',
   },
   git: { hosts: ['gitlab.com'], username: 'oauth2' },
+  variables: ['GITLAB_TOKEN'],
   webhook: 'gitlab',
 };
 
@@ -66,4 +67,5 @@ export const bitbucket = {
     probe: '/user',
   },
   git: { hosts: ['bitbucket.org'], username: 'x-token-auth' },
+  variables: ['BITBUCKET_TOKEN'],
 };

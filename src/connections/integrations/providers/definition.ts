@@ -205,6 +205,20 @@ export class ProviderDefinition {
   @Field.object('Its repositories', () => ProviderGit, { optional: true })
   git?: ProviderGit;
 
+  @Field.text(
+    'Variables that programs look for before they ask; in sandboxes they hold a placeholder, and requests get the credential',
+    {
+      list: true,
+      maxItems: 5,
+      max: 60,
+      pattern: /^[A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD|PAT)$/,
+      patternHint: 'must have names such as ACME_TOKEN',
+      optional: true,
+      example: ['ACME_TOKEN'],
+    },
+  )
+  variables?: string[];
+
   @Field.object('What a person types', () => ProviderField, { list: true, maxItems: 10, optional: true })
   fields?: ProviderField[];
 

@@ -46,6 +46,7 @@ export const github = {
   identity: { url: 'https://api.github.com/user', id: 'id', label: 'login' },
   api: { ...api, probe: '/user' },
   git,
+  variables: ['GITHUB_TOKEN', 'GH_TOKEN'],
   webhook: 'github',
 };
 
@@ -57,6 +58,7 @@ export const githubApp = {
   auth: 'github_app',
   api: { ...api, probe: '/installation/repositories?per_page=1' },
   git,
+  variables: ['GITHUB_TOKEN', 'GH_TOKEN'],
   fields: [
     {
       name: 'app_id',

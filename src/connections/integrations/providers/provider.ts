@@ -47,9 +47,15 @@ export function checkProvider(plain: unknown, refuse: (url: URL, field: string) 
     if (!url) throw new Invalid(`${field} must be an address`);
     refuse(url, field);
   }
-  for (const host of api.hosts)
-    if (URL.parse(`https://${host}`)?.host !== host.toLowerCase())
-      throw new Invalid(`api.hosts must have hosts such as api.example.com; "${host.slice(0, 100)}" is none`);
+  for (const [field, hosts] of Object.entries({
+    'api.hosts': api.hosts,
+    'git.hosts': definition.git?.hosts ?? [],
+  }))
+    for (const host of hosts)
+      if (URL.parse(`https://${host}`)?.host !== host.toLowerCase())
+        throw new Invalid(
+          `${field} must have hosts such as api.example.com; "${host.slice(0, 100)}" is none`,
+        );
   return definition;
 }
 

@@ -10,6 +10,9 @@ export const connectionChanged = defineEvent<{
   state: ConnectionState | 'deleted';
 }>('connection.changed');
 
+/** A connection may be used in these workspaces, or is used there otherwise; or no more. */
+export const connectionGranted = defineEvent<{ workspace_ids: readonly string[] }>('connection.granted');
+
 /** A person has to authorize it again; `revision` is another one each time. */
 export const connectionNeedsReauth = defineEvent<{ connection_id: string; revision: string }>(
   'connection.needs_reauth',

@@ -41,6 +41,26 @@ export class GrantsStore {
     return rows;
   }
 
+  async workspacesOf(unit: UnitOfWork, connectionId: string): Promise<string[]> {
+    const query = unit.tables().selectFrom('connection_grant').select('workspace_id');
+    const rows = await query.where('connection_id', '=', connectionId).execute();
+    return rows.map(({ workspace_id }) => workspace_id);
+  }
+
+  /** What else one caller could use in a workspace at the same time. Nobody grants others before the unit of work ends. */
+  async besides(unit: UnitOfWork, connection: ConnectionRow, workspaceId: string): Promise<GrantedRow[]> {
+    await sql`select pg_advisory_xact_lock(hashtext(${`connection grants ${workspaceId}`}))`.execute(
+      unit.tables(),
+    );
+    const { rows } = await sql<GrantedRow>`
+      select c.*, g.methods, g.paths, g.workspace_id
+      from connection_grant g join integration_connection c on c.id = g.connection_id
+      where g.workspace_id = ${workspaceId} and c.id <> ${connection.id}
+        and (c.user_id is null or coalesce(${connection.user_id}::uuid = c.user_id, true))
+      order by c.id`.execute(unit.tables());
+    return rows;
+  }
+
   /** Of the workspaces that the caller sees, these have it from now on; others stay. */
   async replace(
     unit: UnitOfWork,

@@ -1,9 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/index.js';
+import type { UnitOfWork } from '../../../platform/database/index.js';
 import { Conflict, Forbidden, NotFound } from '../../../platform/errors/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
 import { type HeldToken, Tokens } from '../../tokens/index.js';
-import { baseUrlOf, type CredentialHeader, credentialHeader, hostsOf } from '../oauth/credential.js';
+import {
+  baseUrlOf,
+  type CredentialHeader,
+  credentialHeader,
+  gitCredential,
+  hostsOf,
+} from '../oauth/credential.js';
 import { ProviderCatalog } from '../oauth/provider-catalog.js';
 import type { ProviderDefinition } from '../providers/definition.js';
 import { filledIn } from '../providers/provider.js';
@@ -37,6 +44,13 @@ export interface GrantedConnection {
   readonly paths: readonly string[];
   /** Hosts of repositories, and the user name that goes with the token there. */
   readonly git: { readonly hosts: readonly string[]; readonly username: string } | null;
+  /** What programs look for before they ask. */
+  readonly variables: readonly string[];
+}
+
+/** The credential for one request. */
+export interface OpenedCredential extends CredentialHeader {
+  readonly revision: number;
 }
 
 /**
@@ -109,6 +123,27 @@ export class GrantedConnections {
     );
   }
 
+  /** The credential of a connection that was granted, for one request that is sent now. Throws as {@link use} does. */
+  async open(id: string, service: 'api' | 'git'): Promise<OpenedCredential> {
+    const { token_set_id, definition, settings } = await this.usable(id);
+    const headerOf = service === 'git' ? gitCredential : credentialHeader;
+    return this.tokens.use(token_set_id, async token => ({
+      ...headerOf(definition, settings, token),
+      revision: token.revision,
+    }));
+  }
+
+  /** Says that the service did not take a credential that was opened. */
+  async reject(id: string, revision: number): Promise<void> {
+    const { token_set_id } = await this.usable(id);
+    await this.tokens.reject(token_set_id, revision);
+  }
+
+  /** Where a connection may be used. */
+  workspacesOf(unit: UnitOfWork, id: string): Promise<string[]> {
+    return this.grants.workspacesOf(unit, id);
+  }
+
   private async usable(id: string) {
     const row = await this.connections.find(id);
     const definition = row && (await this.catalog.find(row.organization_id, row.provider));
@@ -126,7 +161,7 @@ export class GrantedConnections {
 const isListed = ({ provider, name }: ConnectionRow, lists: readonly (readonly string[])[]): boolean =>
   lists.every(list => list.includes(provider) || list.includes(name));
 
-function grantedOf(row: GrantedRow, definition: ProviderDefinition): GrantedConnection {
+export function grantedOf(row: GrantedRow, definition: ProviderDefinition): GrantedConnection {
   const { id, organization_id, user_id, provider, name, account, state, settings, methods, paths } = row;
   return {
     ...{ id, organization_id, user_id, provider, name, account, state, methods, paths },
@@ -135,5 +170,6 @@ function grantedOf(row: GrantedRow, definition: ProviderDefinition): GrantedConn
     header: filledIn(definition.api.header, settings),
     template: definition.api.template,
     git: definition.git ?? null,
+    variables: definition.variables ?? [],
   };
 }

@@ -1,0 +1,47 @@
+import { EgressRefusal, normalizePrefix } from '#libs/egress-proxy/index.js';
+import { type CredentialPlace, type GrantedConnection, METHODS, placesOf } from '../integrations/index.js';
+
+/** What requests of a sandbox have to be like to get the credential of a connection. */
+export interface Delivered extends CredentialPlace {
+  /** Another one for each version of it. */
+  readonly key: string;
+  readonly connection: GrantedConnection;
+  readonly methods: readonly string[];
+  readonly paths: readonly string[];
+}
+
+/** The smart HTTP protocol of git, and the API of its large files. */
+const GIT_PATH = /\/(?:info\/refs|git-(?:upload|receive)-pack|info\/lfs(?:\/.*)?)$/;
+
+/** What a connection is delivered to. Grants name paths of the API below its base address, and others in full. */
+export function deliveredBy(connection: GrantedConnection): Delivered[] {
+  return placesOf(connection).map(place => {
+    const methods = connection.methods.length > 0 ? connection.methods : METHODS;
+    const granted = connection.paths.length > 0 ? connection.paths : ['/'];
+    const paths = new Set<string>();
+    for (const path of granted) {
+      if (place.services.includes('api')) add(paths, path === '/' ? path : place.base + path);
+      if (place.services.includes('git')) add(paths, path);
+    }
+    const { id, state } = connection;
+    const key = JSON.stringify([id, state, place, methods, [...paths]]);
+    return { ...place, key, connection, methods, paths: [...paths] };
+  });
+}
+
+/** Whose credential a path takes, where the API and the repositories are on one host. */
+export function serviceOf({ services, base }: CredentialPlace, path: string): 'api' | 'git' {
+  const [only] = services;
+  if (services.length === 1 && only) return only;
+  const isOfApi = base !== '' && path.startsWith(`${base}/`);
+  return GIT_PATH.test(path) && !isOfApi ? 'git' : 'api';
+}
+
+/** What servers could read in two ways opens nothing. */
+function add(paths: Set<string>, path: string): void {
+  try {
+    paths.add(normalizePrefix(path));
+  } catch (error) {
+    if (!(error instanceof EgressRefusal)) throw error;
+  }
+}
