@@ -5,10 +5,9 @@ import { checked, Field } from '../../platform/dto/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { sandboxWriterFor } from '../../workspaces/changes/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
-import { SandboxesService, type ScriptResult } from '../../workspaces/sandboxes/index.js';
+import { RecordedScripts, SandboxesService, type ScriptResult } from '../../workspaces/sandboxes/index.js';
 import { BackgroundCommands } from './background-commands.js';
 import { startedReport } from './background-report.js';
-import { RecordedScripts } from './recorded-scripts.js';
 import { LONGEST_SECONDS, scriptReport } from './script-report.js';
 import type { Tool, ToolContext, ToolResult } from './tool-provider.js';
 

@@ -2,7 +2,6 @@ export { BackgroundCommands } from './background-commands.js';
 export { startedInReport } from './background-report.js';
 export { BASH } from './bash.tool.js';
 export { LongOutputs } from './long-outputs.js';
-export { RecordedScripts } from './recorded-scripts.js';
 export { SessionCommands } from './session-commands.js';
 export { ShellTools } from './shell.tools.js';
 export {

@@ -12,7 +12,6 @@ import { BashTool } from './bash.tool.js';
 import { ConnectorTools } from './connector-tools.js';
 import { LongOutputs } from './long-outputs.js';
 import { PlanTool } from './plan.tool.js';
-import { RecordedScripts } from './recorded-scripts.js';
 import { SessionCommands } from './session-commands.js';
 import { ShellTools } from './shell.tools.js';
 import { SkillTools } from './skill-tools.js';
@@ -37,18 +36,9 @@ import { ToolsService } from './tools.service.js';
     BashTool,
     ShellTools,
     LongOutputs,
-    RecordedScripts,
     SessionCommands,
     ToolsService,
   ],
-  exports: [
-    BackgroundCommands,
-    LongOutputs,
-    RecordedScripts,
-    SessionCommands,
-    ShellTools,
-    Toolbox,
-    ToolProviders,
-  ],
+  exports: [BackgroundCommands, LongOutputs, SessionCommands, ShellTools, Toolbox, ToolProviders],
 })
 export class ToolsModule {}

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
+import { ChangesModule } from '../changes/index.js';
 import { CoreModule } from '../core/index.js';
 import { EgressModule } from '../egress/index.js';
 import { ActionSockets } from './actions/action-sockets.js';
@@ -8,6 +9,7 @@ import { Isolation } from './isolation.js';
 import { NamedShells } from './named-shells.js';
 import { NpmPrograms } from './npm-programs.js';
 import { ProgramSandboxes } from './program-sandboxes.js';
+import { RecordedScripts } from './recorded-scripts.js';
 import { RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
 import { RunningSandboxesStore } from './running-sandboxes.store.js';
 import { SandboxControlService } from './sandbox-control.service.js';
@@ -17,7 +19,7 @@ import { SystemPrograms } from './system-programs.js';
 
 /** Sandboxes: where commands of a workspace run. */
 @Module({
-  imports: [CoreModule, EgressModule],
+  imports: [ChangesModule, CoreModule, EgressModule],
   controllers: [RoutesOf(SandboxControlService)],
   providers: [
     ActionSockets,
@@ -26,6 +28,7 @@ import { SystemPrograms } from './system-programs.js';
     NamedShells,
     NpmPrograms,
     ProgramSandboxes,
+    RecordedScripts,
     RunningSandboxes,
     RunningSandboxesStore,
     SandboxControlService,
@@ -39,6 +42,7 @@ import { SystemPrograms } from './system-programs.js';
     FolderSandboxes,
     NamedShells,
     ProgramSandboxes,
+    RecordedScripts,
     RunningSandboxes,
     SandboxesService,
     ShownFiles,

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { RecordedScripts } from '../../../agents/tools/index.js';
 import { enterScript } from '../../../identity/billing/index.js';
 import { ActionAllowlist, ActionCaller } from '../../../platform/actions/index.js';
 import { Database } from '../../../platform/database/index.js';
@@ -7,7 +6,12 @@ import { problemOf } from '../../../platform/errors/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { AuthorityLost, StandingAuthority } from '../../../workspaces/core/index.js';
-import { runPinned, SandboxesService, type ScriptResult } from '../../../workspaces/sandboxes/index.js';
+import {
+  RecordedScripts,
+  runPinned,
+  SandboxesService,
+  type ScriptResult,
+} from '../../../workspaces/sandboxes/index.js';
 import {
   type AutomationRunRow,
   AutomationRunsStore,

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
-import { QuotaGuard, SandboxWatch, WorkspaceQuota, type Writer } from '../../workspaces/changes/index.js';
-import { type VisibleWorkspace, WorkspaceFolders } from '../../workspaces/core/index.js';
-import { RunningSandboxes, type ScriptResult, type Shell } from '../../workspaces/sandboxes/index.js';
+import { QuotaGuard, SandboxWatch, WorkspaceQuota, type Writer } from '../changes/index.js';
+import { WorkspaceFolders } from '../core/index.js';
+import { RunningSandboxes } from './running-sandboxes.js';
+import type { ScriptResult, Shell, WorkspaceRef } from './sandboxes.service.js';
 
 interface Recording {
   /** Whose changes they are. */
@@ -25,7 +26,7 @@ export class RecordedScripts {
 
   /** `run` gets a signal that is aborted, too, when the workspace is full; `refusal` says so then. */
   async run(
-    workspace: VisibleWorkspace,
+    workspace: WorkspaceRef,
     { writer, seconds, signal, shell }: Recording,
     run: (signal: AbortSignal) => Promise<ScriptResult>,
   ) {
@@ -41,7 +42,7 @@ export class RecordedScripts {
   }
 
   /** What commands hold in files of a workspace that they have deleted and not closed. */
-  private unlinkedBytes(workspace: VisibleWorkspace): number {
+  private unlinkedBytes(workspace: WorkspaceRef): number {
     const folder = statSync(this.folders.pathOf(workspace), { bigint: true, throwIfNoEntry: false });
     return folder ? this.running.unlinkedBytes(workspace.id, folder.dev) : 0;
   }
