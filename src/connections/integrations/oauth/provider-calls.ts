@@ -62,10 +62,8 @@ export class ProviderCalls {
     signal?: AbortSignal,
   ): Promise<RefreshedTokens> {
     const bearer = await appToken(app_id, privateKey);
-    const url = new URL(
-      `/app/installations/${encodeURIComponent(installation_id)}/access_tokens`,
-      definition.api.base_url,
-    );
+    const path = `/app/installations/${encodeURIComponent(installation_id)}/access_tokens`;
+    const url = below(definition.api.base_url, path);
     const headers = { ...definition.api.headers, authorization: `Bearer ${bearer}` };
     const { status, body } = await this.ask(url, { method: 'POST', headers, signal });
     const token = textAt(body, 'token');
@@ -98,7 +96,7 @@ export class ProviderCalls {
     }
     if (api.probe === undefined) return { isAccepted: true, status: null, account: null };
     const base = baseUrlOf(definition, settings);
-    const { status } = await this.ask(new URL(base.href.replace(/\/$/, '') + api.probe), { headers });
+    const { status } = await this.ask(below(base.href, api.probe), { headers });
     return { isAccepted: !REFUSALS.includes(status), status, account: null };
   }
 
@@ -162,7 +160,7 @@ export class ProviderCalls {
     { accessToken }: TokenSet,
   ): Promise<boolean> {
     const headers = { ...api.headers, authorization: `Bearer ${accessToken}` };
-    await this.ask(new URL('/installation/token', api.base_url), { method: 'DELETE', headers });
+    await this.ask(below(api.base_url, '/installation/token'), { method: 'DELETE', headers });
     return true;
   }
 
@@ -207,3 +205,6 @@ function jsonIn(text: string): unknown {
     return undefined;
   }
 }
+
+/** The API of a server of one's own may lie below a path, as that of GitHub Enterprise Server does. */
+const below = (base: string, path: string): URL => new URL(base.replace(/\/$/, '') + path);
