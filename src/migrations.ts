@@ -49,6 +49,7 @@ import { EmailChange } from './identity/auth/migrations/20261122-email-change.js
 import { Billing } from './identity/billing/migrations/20261121-billing.js';
 import { DefaultBudgetRows } from './identity/billing/migrations/20261122-default-budgets.js';
 import { BuildSeconds } from './identity/billing/migrations/20261124-build-seconds.js';
+import { UsageDays } from './identity/billing/migrations/20261201-usage-days.js';
 import { OAuth } from './identity/oauth/migrations/20261121-oauth.js';
 import { DevicePolls } from './identity/oauth/migrations/20261122-device-polls.js';
 import { First } from './migrations/20261121-first.js';
@@ -187,4 +188,5 @@ export const migrations = [
   { name: '20261130-made-chains', class: MadeChains },
   { name: '20261130-automation-events', class: AutomationEvents },
   { name: '20261201-agent-instructions', class: AgentInstructions },
+  { name: '20261201-usage-days', class: UsageDays },
 ];

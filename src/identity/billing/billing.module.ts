@@ -5,7 +5,7 @@ import { BillingService } from './billing.service.js';
 import { BudgetAlerts } from './budget-alerts.js';
 import { Budgets, DefaultBudgets } from './budgets.js';
 import { BudgetsStore } from './budgets.store.js';
-import { UsageStore } from './ledger.store.js';
+import { UsageStore } from './usage.store.js';
 
 /** What organizations use, spend, and may spend. */
 @Module({

@@ -7,7 +7,7 @@ import { Invalid } from '../../platform/errors/index.js';
 import { OrganizationId, OrganizationsStore } from '../organizations/index.js';
 import { BillingView, BudgetView, ReadUsage, SetBudget, UsageReportView } from './billing.dto.js';
 import { Budgets, DefaultBudgets } from './budgets.js';
-import { UsageStore } from './ledger.store.js';
+import { UsageStore } from './usage.store.js';
 
 /** A stretch of time; its end is not part of it. */
 interface Period {

@@ -562,6 +562,13 @@ export interface Schema {
     state: 'planned' | 'started' | 'finished'; started_at: Time | null; finished_at: Time | null;
     files: Json<'tool_call.files'> | null; images: Json<'tool_call.images'> | null;
   };
+  usage_day: {
+    organization_id: string; day: Time; workspace_id: string | null; actor_id: string | null;
+    deployment_id: string | null; model: string | null; model_calls: Big; unpriced_calls: Big;
+    input_tokens: Big; output_tokens: Big; cache_read_tokens: Big; cache_write_tokens: Big;
+    tool_seconds: number; build_seconds: number; server_seconds: number; storage_byte_hours: number;
+    spend_usd: Big;
+  };
   usage_entry: {
     id: Generated<string>; time: Time; organization_id: string; workspace_id: string | null;
     chat_id: string | null; run_id: string | null; step: number | null; position: number | null;
@@ -570,6 +577,9 @@ export interface Schema {
     model: string | null; input_tokens: Big | null; output_tokens: Big | null; cache_read_tokens: Big | null;
     cache_write_tokens: Big | null; reasoning_tokens: Big | null; seconds: number | null;
     byte_hours: number | null; cost_usd: Big | null; deployment_id: string | null;
+  };
+  usage_summed: {
+    is_one: Generated<boolean>; until: Time;
   };
   user: {
     id: string; email: string; name: string; password_hash: string; installation_owner: boolean;
