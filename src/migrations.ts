@@ -8,6 +8,7 @@ import { AgentInstructions } from './agents/instructions/migrations/20261201-age
 import { Loops } from './agents/loops/migrations/20261129-loops.js';
 import { ModelSlots } from './agents/models/migrations/20261122-model-slots.js';
 import { Plans } from './agents/plans/migrations/20261129-plans.js';
+import { Questions } from './agents/questions/migrations/20261201-questions.js';
 import { Delivery } from './agents/runs/migrations/20261122-delivery.js';
 import { RequestedTasksOfRuns } from './agents/runs/migrations/20261122-requested-tasks.js';
 import { RunAuthorityMarks } from './agents/runs/migrations/20261122-run-authority.js';
@@ -189,4 +190,5 @@ export const migrations = [
   { name: '20261130-automation-events', class: AutomationEvents },
   { name: '20261201-agent-instructions', class: AgentInstructions },
   { name: '20261201-usage-days', class: UsageDays },
+  { name: '20261201-questions', class: Questions },
 ];

@@ -8,6 +8,7 @@ import { LoopsModule } from './loops/index.js';
 import { MessagesModule } from './messages/index.js';
 import { ModelsModule } from './models/index.js';
 import { PlansModule } from './plans/index.js';
+import { QuestionsModule } from './questions/index.js';
 import { RunsModule } from './runs/index.js';
 import { SubagentsModule } from './subagents/index.js';
 import { TasksModule } from './tasks/index.js';
@@ -24,6 +25,7 @@ import { TurnsModule } from './turns/index.js';
     PlansModule,
     ChatsModule,
     ApprovalsModule,
+    QuestionsModule,
     RunsModule,
     TasksModule,
     ToolsModule,

@@ -32,7 +32,7 @@ const REVIEWED = {
     loop_create loop_resume loop_stop
     account_update action_exec_run action_run agent_send chat_create chat_update file_batch_edit file_copy file_edit file_extract file_patch
     file_invitation_accept notification_archive notification_inbox_read notification_preferences_set notification_read notification_unread folder_create file_move file_restore file_upload file_write form_rebuild form_submission_accept invited_file_upload operation_cancel
-    push_subscription_create push_subscription_delete webhook_attempt_resend webhook_recover webhook_test organization_create organization_update queue_update queue_steer run_stop server_create server_domain_create server_domain_verify server_restart server_start server_update site_auto_promote_resume site_create site_domain_create site_domain_verify site_lock site_unlock site_update site_version_cancel site_version_create site_version_pin site_version_promote template_clone tool_run workspace_create workspace_update`,
+    push_subscription_create push_subscription_delete webhook_attempt_resend webhook_recover webhook_test organization_create organization_update question_answer queue_update queue_steer run_stop server_create server_domain_create server_domain_verify server_restart server_start server_update site_auto_promote_resume site_create site_domain_create site_domain_verify site_lock site_unlock site_update site_version_cancel site_version_create site_version_pin site_version_promote template_clone tool_run workspace_create workspace_update`,
 };
 const reviewed = new Map(
   Object.entries(REVIEWED).flatMap(([effect, names]) =>

@@ -201,6 +201,10 @@ const CALLS: Record<string, () => Promise<Call>> = {
     body: { decision: 'allow' },
   }),
   '/api/agent/message': async () => ({ path: '/api/agent/message', body: message('list') }),
+  '/api/agent/questions/{questionId}/answers': async () => ({
+    path: `/api/agent/questions/${await question()}/answers`,
+    body: { choices: ['PostgreSQL'] },
+  }),
   '/api/agent/queue/{messageId}/steer': async () => {
     const { chat_id } = await sent(message('run sleep 300'));
     const { message_id } = await sent({ ...message('list'), chat_id });
@@ -767,6 +771,20 @@ async function approval(): Promise<string> {
      values (gen_random_uuid(), 'mcp_call', $1, $2, 'file_delete', 'destructive', $3, 'pending', now() + interval '1 day', now())
      returning id`,
     [ada.organizationId, workspace, ada.id],
+  );
+  return row?.id ?? '';
+}
+
+/** What a run asks that has ended by now. */
+async function question(): Promise<string> {
+  const { call_id } = await sent(message('list'));
+  const [row] = await service.database.query<{ id: string }>(
+    `insert into question (id, organization_id, workspace_id, chat_id, run_id, step, position, call_id, question, choices,
+       multiple, allow_text, asked_of, status, expires_at, created_at)
+     select gen_random_uuid(), organization_id, workspace_id, chat_id, id, 1, 1, 'call', 'Which?', '[{"label": "PostgreSQL"}]',
+       false, true, created_by, 'pending', now() + interval '1 day', now() from run where id = $1
+     returning id`,
+    [call_id],
   );
   return row?.id ?? '';
 }

@@ -77,7 +77,7 @@ function requestOf({ path, operation }: Operation): { address: string; body: str
 
 /** What a newcomer cannot have yet: something of their own to name, a second person, a mailed token, a password typed here. */
 const NEEDS_MORE =
-  /\{(id|token|userId|keyId|messageId|approvalId|sandboxId|version|agentName|invitationId|siteId|serverId|provider)\}|actions-exec|notifications\/push$|\/auth\/(?!me|principal)|organizations\/\{orgId\}\/(transfer|leave)|files\/(extract|restore|upload)/;
+  /\{(id|token|userId|keyId|messageId|approvalId|questionId|sandboxId|version|agentName|invitationId|siteId|serverId|provider)\}|actions-exec|notifications\/push$|\/auth\/(?!me|principal)|organizations\/\{orgId\}\/(transfer|leave)|files\/(extract|restore|upload)/;
 const isStream = ({ operation }: Operation) =>
   JSON.stringify(operation.responses).includes('text/event-stream');
 const tried = operations.filter(

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { approvalExpired, approvalOpened, approvalReminded } from '../../src/agents/approvals/index.js';
+import { questionOpened } from '../../src/agents/questions/index.js';
 import { runFailed, runFinished } from '../../src/agents/runs/index.js';
 import {
   automationCompleted,
@@ -87,6 +88,15 @@ async function everything(): Promise<void> {
   await publish(approvalOpened, { approval_id });
   await publish(approvalReminded, { approval_id, reminder: 1 });
   await publish(approvalExpired, { approval_id });
+  const [question] = await service.database.query<{ id: string }>(
+    `insert into question (id, organization_id, workspace_id, chat_id, run_id, step, position, call_id, question, choices,
+       multiple, allow_text, asked_of, status, expires_at, created_at)
+     select gen_random_uuid(), organization_id, workspace_id, chat_id, id, 1, 1, 'call', 'Which?', '[]',
+       false, true, created_by, 'pending', now() + interval '1 day', now() from run where id = $1
+     returning id`,
+    [run_id],
+  );
+  await publish(questionOpened, { question_id: question?.id ?? '' });
   await publish(runFailed, { run_id });
   await publish(runFinished, { run_id });
   await loop(workspace_id);

@@ -393,6 +393,14 @@ it('a rehearsal of any action about something sees it or not as the action would
      returning id`,
     [workspace_id, ada.id],
   );
+  const [question] = await service.database.query<{ id: string }>(
+    `insert into question (id, organization_id, workspace_id, chat_id, run_id, step, position, call_id, question, choices,
+       multiple, allow_text, asked_of, status, expires_at, created_at)
+     select gen_random_uuid(), organization_id, workspace_id, chat_id, id, 1, 1, 'call', 'Which?', '[{"label": "PostgreSQL"}]',
+       false, true, created_by, 'pending', now() + interval '1 day', now() from run where id = $1
+     returning id`,
+    [sent.call_id],
+  );
   const site = await made('/api/sites', { workspace_id, name: 'Site', slug: 'rehearsed', folder: '' });
   const version = await made(`/api/sites/${site.id}/versions`, {});
   await ada.client.get(`/api/sites/${site.id}/versions/${version.id}?wait=60`);
@@ -440,6 +448,7 @@ it('a rehearsal of any action about something sees it or not as the action would
     version_id: version.id,
     organization_id: ada.organizationId,
     approval_id: approval?.id,
+    question_id: question?.id,
     chat_id: sent.chat_id,
     call_id: sent.call_id,
     message_id: sent.message_id,

@@ -100,6 +100,14 @@ export async function makeThings(service: TestService, owner: Person, other: Per
      returning id`,
     [organization_id, workspace, owner.id],
   );
+  const [question] = await service.database.query<{ id: string }>(
+    `insert into question (id, organization_id, workspace_id, chat_id, run_id, step, position, call_id, question, choices,
+       multiple, allow_text, asked_of, status, expires_at, created_at)
+     select gen_random_uuid(), organization_id, workspace_id, chat_id, id, 1, 1, 'call', 'Which?', '[{"label": "PostgreSQL"}]',
+       false, true, created_by, 'pending', now() + interval '1 day', now() from run where id = $1
+     returning id`,
+    [sent.body.call_id],
+  );
   const { body: site } = await owner.client.post('/api/sites', {
     ...{ workspace_id: workspace, name: 'Things', slug: `things-${owner.id.slice(-12)}`, folder: 'notes' },
   });
@@ -201,6 +209,7 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     run_id: sent.body.call_id,
     message_id: sent.body.message_id,
     approval_id: approval?.id ?? '',
+    question_id: question?.id ?? '',
     action_run_id: ran.body.run_id,
     connector_id: connector.body.id,
     webhook_id: webhook.body.id,

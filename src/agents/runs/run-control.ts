@@ -3,10 +3,11 @@ import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { defineEvent, Events } from '../../platform/events/index.js';
 import { FeatureEnds } from '../../workspaces/core/index.js';
 import { ApprovalsStore, approvalResolved, approvalResolving } from '../approvals/index.js';
+import { QuestionsStore, questionClosed, questionClosing } from '../questions/index.js';
 import { type RunJournal, RunJournals } from './run-journal.store.js';
 import { RunQueue } from './run-queue.store.js';
 import type { RunEnd } from './run-rows.store.js';
-import { approvalResolvedEvent, type RunFault, RunLost } from './run-state.js';
+import { approvalResolvedEvent, questionClosedEvent, type RunFault, RunLost } from './run-state.js';
 import { RunWriter } from './run-writer.store.js';
 import { RunsStore } from './runs.store.js';
 import { TasksStore } from './tasks.store.js';
@@ -76,7 +77,7 @@ export class RunStopper {
     ofPlanned: string,
   ): Promise<void> {
     await this.writer.closeCalls(unit, run.id, ofPlanned);
-    await this.writer.cancelApprovals(unit, run.id);
+    await this.writer.withdrawAsked(unit, run.id);
     await this.journals.of(run).end(unit, end);
     await this.stopTasks(unit, run.id);
   }
@@ -140,12 +141,13 @@ export class AgentsOff implements OnModuleInit {
   }
 }
 
-/** What becomes of runs when approvals are resolved. */
+/** What becomes of runs when approvals are resolved, and when questions are answered. */
 @Injectable()
 export class RunApprovals implements OnModuleInit {
   constructor(
     private readonly events: Events,
     private readonly approvals: ApprovalsStore,
+    private readonly questions: QuestionsStore,
     private readonly tasks: TasksStore,
     private readonly writer: RunWriter,
     private readonly queue: RunQueue,
@@ -156,13 +158,20 @@ export class RunApprovals implements OnModuleInit {
     this.events.on(approvalResolving, async (unit, { run_id }) => {
       if (run_id) await this.writer.lockRunsAbove(unit, run_id);
     });
+    this.events.on(questionClosing, (unit, { run_id }) => this.writer.lockRunsAbove(unit, run_id));
+    this.events.on(questionClosed, async (unit, { question_id }) => {
+      const row = await this.questions.find(question_id, unit);
+      if (!row) return;
+      await this.writer.append(unit, row.run_id, [questionClosedEvent(row)]);
+      await this.resume(unit, row.run_id);
+    });
     this.events.on(approvalResolved, (unit, { approval_id }) => this.resolved(unit, approval_id));
   }
 
   /** A message comes in instead of decisions, with which a run that waits goes on; with `below`, its tasks that wait do. */
   async cancelFor(unit: UnitOfWork, runId: string, { below = false } = {}): Promise<void> {
     for (const id of below ? await this.tasks.waitingBelow(unit, runId) : [runId]) {
-      await this.writer.cancelApprovals(unit, id);
+      await this.writer.withdrawAsked(unit, id);
       await this.resume(unit, id);
     }
   }

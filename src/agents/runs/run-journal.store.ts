@@ -16,6 +16,7 @@ import {
   MessagesStore,
 } from '../chats/index.js';
 import { planRow } from '../plans/index.js';
+import { type NewQuestion, questionAsked, questionRows } from '../questions/index.js';
 import type { ToolResult } from '../tools/index.js';
 import { RunEventTail } from './run-event-tail.js';
 import { type NewTask, taskRows } from './run-intake.store.js';
@@ -54,6 +55,12 @@ export interface CallOutcome extends ToolResult {
   readonly write?: JoinedWrite;
   /** The images that it gave, to be kept. */
   readonly shown?: { readonly workspaceId: string; readonly attachments: readonly NewAttachment[] };
+}
+
+/** What people are asked: about calls, and by calls. */
+export interface Asked {
+  readonly approvals: readonly AskedCall[];
+  readonly questions: readonly NewQuestion[];
 }
 
 type JournalRun = Pick<RunRow, 'id' | 'chat_id' | 'number' | 'attempt'>;
@@ -143,10 +150,16 @@ export class RunJournal extends FencedWriter {
     await this.record(events, { also: [startedRows([call])], precedesModelCall: false });
   }
 
-  /** People are asked about calls, none of which has been made: the run waits, and no worker has it meanwhile. */
-  async wait(asked: AskedCall[], events: NewEvent[], unit: UnitOfWork): Promise<void> {
-    await this.record(events, { change: WAITING, also: [approvalRows(FENCED, asked)], unit });
-    unit.afterCommit(() => this.topics.publish(approvalAsked));
+  /**
+   * People are asked about calls, or what calls ask, none of which has been made: the run waits, and no worker has it
+   * meanwhile.
+   */
+  async wait({ approvals, questions }: Asked, events: NewEvent[], unit: UnitOfWork): Promise<void> {
+    const also = [];
+    if (approvals.length > 0) also.push(approvalRows(FENCED, approvals));
+    if (questions.length > 0) also.push(questionRows(FENCED, questions));
+    await this.record(events, { change: WAITING, also, unit });
+    unit.afterCommit(() => this.topics.publish(approvalAsked, questionAsked));
   }
 
   /**

@@ -135,7 +135,10 @@ export type RunEventType =
   | 'message.injected'
   | 'message.withdrawn'
   | 'approval.requested'
-  | 'approval.resolved';
+  | 'approval.resolved'
+  | 'question.asked'
+  | 'question.answered'
+  | 'question.withdrawn';
 
 /** The event types after which nothing follows. */
 export const LAST_EVENTS: readonly string[] = ['run.completed', 'run.failed'] satisfies RunEventType[];
@@ -183,6 +186,12 @@ export const toolStarted = ({ callId, tool, input, step }: PlannedCall): NewEven
 export const approvalResolvedEvent = (row: Row<'approval'>): NewEvent => {
   const { id: approval_id, call_id: id, status, scope, note, decided_by } = row;
   return { type: 'approval.resolved', data: { approval_id, id, status, scope, note, decided_by } };
+};
+
+export const questionClosedEvent = (row: Row<'question'>): NewEvent => {
+  const { id: question_id, call_id: id, status, answer, answered_by } = row;
+  if (status !== 'answered') return { type: 'question.withdrawn', data: { question_id, id, status } };
+  return { type: 'question.answered', data: { question_id, id, ...answer, answered_by } };
 };
 
 /** The most that one field of an event may take. */

@@ -3,9 +3,17 @@ import { sql } from 'kysely';
 import { storable, type UnitOfWork } from '../../platform/database/index.js';
 import { notifyTopic } from '../../platform/topics/index.js';
 import { ApprovalsStore } from '../approvals/index.js';
+import { QuestionsStore } from '../questions/index.js';
 import type { RunJournal } from './run-journal.store.js';
 import { eventRows, transition } from './run-rows.store.js';
-import { approvalResolvedEvent, claimTopic, type NewEvent, type RunRow, runTopic } from './run-state.js';
+import {
+  approvalResolvedEvent,
+  claimTopic,
+  type NewEvent,
+  questionClosedEvent,
+  type RunRow,
+  runTopic,
+} from './run-state.js';
 
 const STOPPED_CALL = 'Stopped before it had finished; it may have taken effect in part.';
 /** Of the output of a call that was stopped, the last characters. */
@@ -17,7 +25,10 @@ const MAX_KEPT_OUTPUT = 30_000;
  */
 @Injectable()
 export class RunWriter {
-  constructor(private readonly approvals: ApprovalsStore) {}
+  constructor(
+    private readonly approvals: ApprovalsStore,
+    private readonly questions: QuestionsStore,
+  ) {}
 
   /**
    * Locks the chat until the transaction ends: only one at a time adds a run to it or ends one. Its workspace before it, as
@@ -84,19 +95,22 @@ export class RunWriter {
     return rows[0];
   }
 
-  /** Nothing is to be decided about the calls of the run any more. */
-  async cancelApprovals(unit: UnitOfWork, runId: string): Promise<void> {
-    const cancelled = await this.approvals.cancelOf(unit, runId);
-    if (cancelled.length > 0) await this.append(unit, runId, cancelled.map(approvalResolvedEvent));
+  /** Nothing is to be decided about the calls of the run, or to be answered, any more. */
+  async withdrawAsked(unit: UnitOfWork, runId: string): Promise<void> {
+    const approvals = await this.approvals.cancelOf(unit, runId);
+    const questions = await this.questions.cancelOf(unit, runId);
+    const events = [...approvals.map(approvalResolvedEvent), ...questions.map(questionClosedEvent)];
+    if (events.length > 0) await this.append(unit, runId, events);
   }
 
-  /** Resumes a run of whose calls none is to be decided any more; says whether it did. The time it waited is not its own. */
+  /** Resumes a run that waits for nobody any more; says whether it did. The time it waited is not its own. */
   async resume(unit: UnitOfWork, runId: string): Promise<boolean> {
     const { set, from } = transition('resume');
     const { rows } = await sql`
       update run set ${set}, waited_ms = waited_ms + extract(epoch from now() - waiting_since) * 1000, waiting_since = null
       where id = ${runId} and status = 'pending' and ${from}
         and not exists (select 1 from approval a where a.run_id = run.id and a.status = 'pending')
+        and not exists (select 1 from question q where q.run_id = run.id and q.status = 'pending')
       returning id`.execute(unit.tables());
     return rows.length > 0;
   }

@@ -5,6 +5,7 @@ import { CoreModule } from '../../workspaces/core/index.js';
 import { HistoryModule } from '../../workspaces/history/index.js';
 import { ApprovalsModule } from '../approvals/index.js';
 import { ChatsModule } from '../chats/index.js';
+import { QuestionsModule } from '../questions/index.js';
 import { ChatEventsStore } from './chat-events.store.js';
 import { RunAuthority } from './run-authority.js';
 import { AgentsOff, RunApprovals, RunStopper } from './run-control.js';
@@ -25,7 +26,7 @@ import { TasksStore } from './tasks.store.js';
 
 /** Runs: their rows, their states, their events, and who works on them. */
 @Module({
-  imports: [CoreModule, ChangesModule, HistoryModule, ChatsModule, ApprovalsModule],
+  imports: [CoreModule, ChangesModule, HistoryModule, ChatsModule, ApprovalsModule, QuestionsModule],
   controllers: [
     RunsController,
     RoutesOf(RunsService),

@@ -8,6 +8,7 @@ import { Subscription, Topics } from '../../platform/topics/index.js';
 import { ApprovalWording, type WaitingForView } from '../approvals/index.js';
 import { ChatsStore, type ToolCallRow } from '../chats/index.js';
 import { planView } from '../plans/index.js';
+import { QuestionViews } from '../questions/index.js';
 import { RunStopper } from './run-control.js';
 import { RunEvents } from './run-events.service.js';
 import { endTopic, type RunRow } from './run-state.js';
@@ -33,6 +34,7 @@ export class RunsService implements BeforeApplicationShutdown {
     private readonly runEvents: RunEvents,
     private readonly topics: Topics,
     private readonly wording: ApprovalWording,
+    private readonly questions: QuestionViews,
     private readonly chats: ChatsStore,
     private readonly stopper: RunStopper,
     private readonly executor: RunExecutor,
@@ -155,6 +157,7 @@ export class RunsService implements BeforeApplicationShutdown {
     return {
       ...headOf(run),
       waiting_for: run.waiting_for?.map(approval => this.waitingFor(approval)) ?? null,
+      questions: run.questions?.map(question => this.questions.of(question)) ?? null,
       plan: run.plan && planView(run.plan),
       error,
       ...(hasResult(run) ? { result: resultOf(run) } : {}),

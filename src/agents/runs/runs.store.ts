@@ -6,6 +6,7 @@ import { NotFound } from '../../platform/errors/index.js';
 import type { ApprovalRow } from '../approvals/index.js';
 import { type ChatStanding, chatsOf, requireInChat, type ToolCallRow } from '../chats/index.js';
 import { PLAN_COLUMN, type PlanColumn } from '../plans/index.js';
+import type { QuestionRow } from '../questions/index.js';
 import type { RunRow } from './run-state.js';
 import type { RunHeadView } from './runs.dto.js';
 
@@ -36,6 +37,7 @@ export type RunWithCalls = Pick<RunRow, (typeof SHOWN)[number]> & {
   calls: ToolCallRow[] | null;
   plan: PlanColumn;
   waiting_for: PendingApproval[] | null;
+  questions: QuestionRow[] | null;
 };
 
 /** What a run, or a task of it, waits for. */
@@ -55,18 +57,26 @@ const SUBJECT_COLUMNS = sql.raw('run.id, run.chat_id, run.organization_id, run.w
 const CALLS = sql`case when run.status <> 'pending' then (
   select coalesce(json_agg(t order by t.step, t.position), '[]') from tool_call t where t.run_id = run.id) end as calls`;
 
-/** The approvals that a run waits for, and its tasks, as a column; in the order in which they were asked for. */
-const WAITING_FOR = sql`case when run.state = 'waiting' then (
-  with recursive family as (
+/** A run that waits, and its tasks. */
+const FAMILY = sql`recursive family as (
     select run.id
     union all
     select r.id from run r join family f on r.parent_id = f.id where r.status = 'pending'
-  )
+  )`;
+
+/** The approvals that a run waits for, and its tasks, as a column; in the order in which they were asked for. */
+const WAITING_FOR = sql`case when run.state = 'waiting' then (
+  with ${FAMILY}
   select json_agg(json_build_object('id', a.id, 'run_id', a.run_id, 'tool', a.tool, 'effect', a.effect, 'workspace_id',
     a.workspace_id, 'requested_by', a.requested_by, 'expires_at', a.expires_at) order by a.id)
   from approval a join family f on a.run_id = f.id where a.status = 'pending') end as waiting_for`;
 
-const STATUS_COLUMNS = sql`${COLUMNS}, ${CALLS}, ${PLAN_COLUMN}, ${WAITING_FOR}`;
+/** As {@link WAITING_FOR}, what they ask. */
+const QUESTIONS = sql`case when run.state = 'waiting' then (
+  with ${FAMILY}
+  select json_agg(q order by q.id) from question q join family f on q.run_id = f.id where q.status = 'pending') end as questions`;
+
+const STATUS_COLUMNS = sql`${COLUMNS}, ${CALLS}, ${PLAN_COLUMN}, ${WAITING_FOR}, ${QUESTIONS}`;
 
 /** A run that has not ended, and whose message has not entered another. */
 export type PendingRun = Pick<RunRow, 'id' | 'state' | 'attempt' | 'steers_run_id' | 'actor'>;

@@ -5,6 +5,7 @@ export { LongOutputs } from './long-outputs.js';
 export { SessionCommands } from './session-commands.js';
 export { ShellTools } from './shell.tools.js';
 export {
+  type AskedQuestion,
   type CallHooks,
   type CallSubject,
   failed,
@@ -14,6 +15,7 @@ export {
   type OpenTools,
   type RunKnowledge,
   shorten,
+  succeeded,
   type Tool,
   type ToolOffer,
   type ToolProvider,

@@ -144,8 +144,18 @@ export interface RunKnowledge {
   ofCall(): KnownFiles & { readonly files: readonly KnownFile[] };
 }
 
+/** What a call asks a person; the run waits for the answer before the call is made. */
+export interface AskedQuestion {
+  readonly question: string;
+  readonly choices: readonly { readonly label: string; readonly description?: string | null }[];
+  readonly multiple: boolean;
+  readonly allow_text: boolean;
+}
+
 /** What a call comes with. */
 export interface CallHooks {
+  /** Which call of the run it is. */
+  readonly place: { readonly step: number; readonly position: number };
   readonly signal: AbortSignal;
   /** Aborted when the tool should come to an end soon, and give what it has. */
   readonly yieldSignal: AbortSignal;
@@ -160,6 +170,8 @@ export interface OpenTools {
   readonly offered: readonly ToolOffer[];
   /** What a call does; undefined where there is nothing that a person could be asked about. */
   subjectOf?(tool: string, input: unknown): CallSubject | undefined;
+  /** What a person is asked before the call is made; undefined where it asks nothing. */
+  questionOf?(tool: string, input: unknown): AskedQuestion | undefined;
   /** Answers a call by one of its names, offered or not. */
   call(tool: string, input: unknown, hooks: CallHooks): Promise<ToolResult | 'waits'>;
   /** A call was not let through, with these words. */
@@ -184,7 +196,7 @@ export interface ListedTool extends ToolOffer {
 }
 
 /** Models see tools in this order, which stays the same as long as the tools do, so that providers can cache it. */
-export const KINDS = ['workspace', 'plan', 'task', 'skill', 'action', 'connector'] as const;
+export const KINDS = ['workspace', 'plan', 'ask', 'task', 'skill', 'action', 'connector'] as const;
 
 /** Something that has tools for agents. Each registers itself. */
 export interface ToolProvider {

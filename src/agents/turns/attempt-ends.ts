@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { ResponseCheck } from '#libs/bounded-schema/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Events } from '../../platform/events/index.js';
-import { type AskedCall, approvalOpened } from '../approvals/index.js';
+import { approvalOpened } from '../approvals/index.js';
 import { MAX_REPAIRS, schemaFailed } from '../models/index.js';
+import { questionOpened } from '../questions/index.js';
 import {
+  type Asked,
   type FinishedStep,
   type NewEvent,
   type ReachedLimit,
@@ -44,11 +46,14 @@ export class AttemptEnds {
     private readonly events: Events,
   ) {}
 
-  /** People are asked about calls of a run, which waits for them. */
-  async wait(journal: RunJournal, asked: AskedCall[], events: NewEvent[]): Promise<void> {
+  /** People are asked about calls of a run, or by them; it waits for them. */
+  async wait(journal: RunJournal, asked: Asked, events: NewEvent[]): Promise<void> {
     await this.database.transaction(async unit => {
       await journal.wait(asked, events, unit);
-      for (const { id } of asked) await this.events.publish(unit, approvalOpened, { approval_id: id });
+      for (const { id } of asked.approvals)
+        await this.events.publish(unit, approvalOpened, { approval_id: id });
+      for (const { id } of asked.questions)
+        await this.events.publish(unit, questionOpened, { question_id: id });
     });
   }
 

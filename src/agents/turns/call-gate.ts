@@ -1,6 +1,7 @@
 import type { Limit } from '../../platform/actions/index.js';
 import { ASK_A_PERSON, isGrave } from '../../platform/actions/index.js';
 import type { ApprovalPolicy, ApprovalRow } from '../approvals/index.js';
+import type { QuestionRow } from '../questions/index.js';
 import type { OnApproval, PlannedCall, RunRow } from '../runs/index.js';
 import type { AgentGuide } from '../subagents/index.js';
 import type { CallSubject } from '../tools/index.js';
@@ -8,17 +9,28 @@ import type { CallSubject } from '../tools/index.js';
 /** What becomes of a call: it is made, it is refused with these words, or a person is asked. */
 export type GateVerdict = 'make' | 'ask' | { readonly refusal: string };
 
+/** What people were asked in earlier attempts. */
+export interface Earlier {
+  readonly approvals: readonly ApprovalRow[];
+  readonly questions: readonly QuestionRow[];
+}
+
 /** What the calls of one run need: nothing, an approval, or to be left alone. */
 export class CallGate {
   private readonly decided: ReadonlyMap<string, ApprovalRow>;
   private readonly allowed: ReadonlySet<string>;
+  private readonly asked: ReadonlyMap<string, QuestionRow>;
 
   constructor(
     private goesBy: ApprovalPolicy,
-    approvals: readonly ApprovalRow[],
-    private readonly run: Pick<RunRow, 'on_approval' | 'approval_seconds' | 'actor' | 'parent_id'>,
+    { approvals, questions }: Earlier,
+    private readonly run: Pick<
+      RunRow,
+      'on_approval' | 'approval_seconds' | 'actor' | 'parent_id' | 'loop_id'
+    >,
   ) {
-    this.decided = new Map(approvals.map(row => [`${row.step}/${row.position}`, row]));
+    this.decided = new Map(approvals.map(row => [placeOf(row), row]));
+    this.asked = new Map(questions.map(row => [placeOf(row), row]));
     const forRun = approvals.filter(({ status, scope }) => status === 'allowed' && scope === 'run');
     this.allowed = new Set(forRun.map(({ tool }) => tool));
   }
@@ -50,9 +62,23 @@ export class CallGate {
     return this.onApproval === 'fail';
   }
 
+  /** What is to be done about a call that asks a person something: once that is closed, or where nobody is asked, it says so. */
+  verdictOnQuestion(call: PlannedCall): 'make' | 'ask' {
+    const asked = this.asked.get(placeOf(call));
+    if (asked && asked.status !== 'pending') return 'make';
+    return this.asksPeople ? 'ask' : 'make';
+  }
+
+  /** Whether a person is there to be asked: who sent the message, by hand or through an application of theirs. */
+  private get asksPeople(): boolean {
+    const { on_approval, actor, parent_id, loop_id } = this.run;
+    if (on_approval !== null) return on_approval === 'wait';
+    return parent_id === null && loop_id === null && ['session', 'oauth'].includes(actor.credential.type);
+  }
+
   /** What is to be done about a call. */
   verdict({ step, position }: PlannedCall, { name, effect, isNamed }: CallSubject): GateVerdict {
-    const decision = this.decided.get(`${step}/${position}`);
+    const decision = this.decided.get(placeOf({ step, position }));
     if (decision && decision.status !== 'pending') return outcomeOf(decision);
     const verdict = this.policy[effect];
     // What exposes is asked about each time, whatever was allowed before and whatever a file names.
@@ -69,6 +95,8 @@ export class CallGate {
     return 'ask';
   }
 }
+
+const placeOf = ({ step, position }: Pick<ApprovalRow, 'step' | 'position'>): string => `${step}/${position}`;
 
 const ELSE = 'Do not look for a way around it; do without, or say that it is left to do.';
 

@@ -105,7 +105,7 @@ export class RunLoop {
     { stopping, above }: Circumstances,
   ): Promise<void> {
     if (error instanceof RunLost) return this.log.info({}, 'run: gone, or claimed by another worker');
-    if (error instanceof RunWaits) return this.log.info({}, 'run: waits for an approval');
+    if (error instanceof RunWaits) return this.log.info({}, 'run: waits for people');
     if (stopping.aborted) {
       await this.queue.release(run);
       return this.log.info({}, 'run: released to the queue');

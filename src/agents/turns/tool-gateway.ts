@@ -15,6 +15,7 @@ import {
 } from '../approvals/index.js';
 import { AttachmentsService } from '../attachments/index.js';
 import type { ToolCallRow } from '../chats/index.js';
+import { QuestionsStore, QuestionViews } from '../questions/index.js';
 import {
   type CallOutcome,
   type ExecutedRun,
@@ -24,6 +25,7 @@ import {
 } from '../runs/index.js';
 import { AgentFiles, AgentGuide, requireAgent } from '../subagents/index.js';
 import {
+  type AskedQuestion,
   BASH,
   BackgroundCommands,
   type CallHooks,
@@ -56,6 +58,7 @@ interface Means {
   readonly attachments: AttachmentsService;
   readonly background: BackgroundCommands;
   readonly wording: ApprovalWording;
+  readonly questions: QuestionViews;
 }
 
 /**
@@ -80,8 +83,19 @@ export class RunTools {
 
   /** What is to be done about a call; one that makes no sense is made, which says so. */
   verdict(call: PlannedCall): GateVerdict {
+    if (this.questionOf(call)) return this.gate.verdictOnQuestion(call);
     const subject = this.subjectOf(call);
     return subject ? this.gate.verdict(call, subject) : 'make';
+  }
+
+  /** What a call asks a person. */
+  questionOf({ tool, input }: PlannedCall): AskedQuestion | undefined {
+    return argumentFault(input) ? undefined : this.means.tools.get(tool)?.().questionOf?.(tool, input);
+  }
+
+  /** Where a person answers a question. */
+  linkToQuestion(id: string): string {
+    return this.means.questions.linkTo(id);
   }
 
   /** What a call does; undefined where it does nothing but say why it cannot be made, or hands over a task. */
@@ -202,6 +216,8 @@ export class ToolGateway {
     private readonly workspaces: WorkspacesStore,
     private readonly authors: FileAuthors,
     private readonly wording: ApprovalWording,
+    private readonly questions: QuestionsStore,
+    private readonly questionViews: QuestionViews,
     private readonly known: RunFiles,
     private readonly attachments: AttachmentsService,
   ) {}
@@ -219,8 +235,8 @@ export class ToolGateway {
   private async openUnder(policy: PolicyWatch | null, run: ExecutedRun): Promise<RunTools> {
     const { id: runId, actor, workspace_id: workspaceId, loop_id: loopId, depth } = run;
     const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run, policy)]);
-    const { longOutputs, attachments, background, wording } = this;
-    const means = { gate, policy, longOutputs, attachments, background, wording };
+    const { longOutputs, attachments, background, wording, questionViews: questions } = this;
+    const means = { gate, policy, longOutputs, attachments, background, wording, questions };
     if (workspaceId === null) {
       const shell = this.sandboxes.openShell({ caller: { kind: 'run', id: runId } });
       return new RunTools(run, guide, { ...means, shell, tools: new Map(), offered: [] });
@@ -264,11 +280,12 @@ export class ToolGateway {
 
   private async gateOf(run: ExecutedRun, watch: PolicyWatch | null): Promise<CallGate> {
     const { id, attempt } = run;
-    const [policy, approvals] = await Promise.all([
+    const [policy, approvals, questions] = await Promise.all([
       watch?.now() ?? DEFAULT_POLICY,
       attempt > 1 ? this.approvals.ofRun(id) : [],
+      attempt > 1 ? this.questions.ofRun(id) : [],
     ]);
-    return new CallGate(policy, approvals, run);
+    return new CallGate(policy, { approvals, questions }, run);
   }
 
   private async guide(run: ExecutedRun): Promise<AgentGuide> {

@@ -2,6 +2,7 @@ import type { DeltaWriter } from '#libs/delta-writer/index.js';
 import { newId } from '../../platform/database/index.js';
 import { JoinedWork } from '../../workspaces/changes/index.js';
 import type { AskedCall } from '../approvals/index.js';
+import type { NewQuestion } from '../questions/index.js';
 import {
   type CallOutcome,
   type NewEvent,
@@ -24,10 +25,10 @@ const STEERED =
 /** A call needs an approval, and the run was started so that it fails where it would have to wait. */
 export class ApprovalRequired extends Error {}
 
-/** People are asked about calls of the run: it goes on when they have decided. Nothing is wrong with it. */
+/** People are asked about calls of the run, or by them: it goes on when they have answered. Nothing is wrong with it. */
 export class RunWaits extends Error {
   constructor() {
-    super('The run waits for an approval');
+    super('The run waits for people');
   }
 }
 
@@ -240,24 +241,33 @@ export class ToolRound {
   private async ask(left: readonly OpenCall[]): Promise<never> {
     const { deadlineSeconds, fails } = this.tools.gate;
     const expires_at = new Date(Date.now() + deadlineSeconds * 1000);
-    const asked: AskedCall[] = [];
+    const approvals: AskedCall[] = [];
+    const questions: NewQuestion[] = [];
     const events: NewEvent[] = [];
     for (const call of left) {
-      const subject = this.tools.subjectOf(call);
-      if (!subject || call.mayHaveHappened || this.tools.verdict(call) !== 'ask') continue;
+      if (call.mayHaveHappened || this.tools.verdict(call) !== 'ask') continue;
       const { step, position, callId, input } = call;
-      const { name: tool, effect } = subject;
       const id = newId();
-      asked.push({ id, step, position, call_id: callId, tool, effect, input, expires_at });
+      const question = this.tools.questionOf(call);
+      if (question) {
+        questions.push({ id, step, position, call_id: callId, ...question, expires_at });
+        const shown = { id: callId, step, ...question, link: this.tools.linkToQuestion(id), expires_at };
+        events.push({ type: 'question.asked', data: { question_id: id, ...shown } });
+        continue;
+      }
+      const subject = this.tools.subjectOf(call);
+      if (!subject) continue;
+      const { name: tool, effect } = subject;
+      approvals.push({ id, step, position, call_id: callId, tool, effect, input, expires_at });
       const shown = { id: callId, step, tool, effect, ...this.tools.wordsOn(id, tool, call), expires_at };
       events.push({ type: 'approval.requested', data: { approval_id: id, ...shown } });
     }
-    if (fails) {
+    if (fails && approvals.length > 0) {
       await this.refuse(left, 'Not run: it needs an approval, and this run may not wait for one.');
-      const names = asked.map(({ tool }) => tool).join(', ');
+      const names = approvals.map(({ tool }) => tool).join(', ');
       throw new ApprovalRequired(`${names} needs an approval, and this run was not to wait for one`);
     }
-    await this.ends.wait(this.journal, asked, events);
+    await this.ends.wait(this.journal, { approvals, questions }, events);
     throw new RunWaits();
   }
 
@@ -266,9 +276,13 @@ export class ToolRound {
     handOver: () => Promise<ToolResult | 'waits'>,
   ): Promise<Outcome | 'waits'> {
     const { tools } = this;
-    const { callId, tool, input } = call;
+    const { callId, tool, input, step, position } = call;
     const onOutput = (text: string) => this.deltas.add('tool.output', text, { id: callId });
-    const hooks = { signal: this.signal, yieldSignal: this.journal.steering.signal, onOutput, handOver };
+    const place = { step, position };
+    const hooks = {
+      ...{ place, signal: this.signal, yieldSignal: this.journal.steering.signal },
+      ...{ onOutput, handOver },
+    };
     const made = async () => {
       const result = await tools.call(tool, input, hooks);
       if (result === 'waits') return result;

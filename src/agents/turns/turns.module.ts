@@ -9,6 +9,7 @@ import { AttachmentsModule } from '../attachments/index.js';
 import { ChatsModule } from '../chats/index.js';
 import { InstructionsModule } from '../instructions/index.js';
 import { ModelsModule } from '../models/index.js';
+import { QuestionsModule } from '../questions/index.js';
 import { RunsModule } from '../runs/index.js';
 import { SubagentsModule } from '../subagents/index.js';
 import { TasksModule } from '../tasks/index.js';
@@ -35,6 +36,7 @@ import { ToolGateway } from './tool-gateway.js';
     AttachmentsModule,
     ChatsModule,
     ApprovalsModule,
+    QuestionsModule,
     RunsModule,
     TasksModule,
     ToolsModule,

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { ApprovalsModule } from '../../agents/approvals/index.js';
+import { QuestionsModule } from '../../agents/questions/index.js';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { NotificationChannels } from './channels/index.js';
@@ -23,7 +24,7 @@ import { webhookProviders, webhookServices } from './webhooks/index.js';
 
 /** What people are notified of, in the product and outside of it. */
 @Module({
-  imports: [DiscoveryModule, OrganizationsModule, ApprovalsModule],
+  imports: [DiscoveryModule, OrganizationsModule, ApprovalsModule, QuestionsModule],
   controllers: [
     ...[InboxService, PreferencesService, ...webhookServices, PushService].map(service => RoutesOf(service)),
     ...[InboxController, UnsubscribePageController],

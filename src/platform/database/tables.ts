@@ -419,6 +419,13 @@ export interface Schema {
   push_subscription: {
     id: string; user_id: string; endpoint: string; keys: Buffer; created_at: Time;
   };
+  question: {
+    id: string; organization_id: string; workspace_id: string | null; chat_id: string; run_id: string;
+    step: number; position: number; call_id: string; question: string; choices: Json<'question.choices'>;
+    multiple: boolean; allow_text: boolean; asked_of: string;
+    status: 'pending' | 'answered' | 'expired' | 'cancelled'; answer: Json<'question.answer'> | null;
+    answered_by: string | null; answered_at: Time | null; expires_at: Time; created_at: Time;
+  };
   rate_count: {
     key: string; points: number; expire: Big | null;
   };

@@ -1,5 +1,6 @@
 import { DynamicModule, Module } from '@nestjs/common';
 import { ApprovalsModule } from '../../agents/approvals/index.js';
+import { QuestionsModule } from '../../agents/questions/index.js';
 import { RunsModule } from '../../agents/runs/index.js';
 import { SubagentsModule } from '../../agents/subagents/index.js';
 import { ToolsModule } from '../../agents/tools/index.js';
@@ -12,6 +13,7 @@ import { CoreModule } from '../../workspaces/core/index.js';
 import { FilesModule } from '../../workspaces/files/index.js';
 import { Approvals } from './approvals/approvals.js';
 import { ClientNames } from './approvals/client-names.store.js';
+import { RunQuestions } from './approvals/run-questions.js';
 import { MCP_EXTENSION, type McpExtension, NO_EXTENSION } from './call/mcp-tool.js';
 import { McpController } from './mcp.controller.js';
 import { McpGuard, McpOrigins } from './mcp.guard.js';
@@ -42,6 +44,7 @@ export class McpModule {
         FilesModule,
         ToolsModule,
         ApprovalsModule,
+        QuestionsModule,
         RunsModule,
         SubagentsModule,
       ],
@@ -58,6 +61,7 @@ export class McpModule {
         McpCompletions,
         RequestMemory,
         Approvals,
+        RunQuestions,
         ClientNames,
         McpSessionsStore,
         McpQuestionsStore,

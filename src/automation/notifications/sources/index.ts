@@ -8,6 +8,7 @@ import { DomainsSource } from './domains.source.js';
 import { FormsSource } from './forms.source.js';
 import { InvitationsSource } from './invitations.source.js';
 import { LoopsSource } from './loops.source.js';
+import { QuestionsSource } from './questions.source.js';
 import { RunsSource } from './runs.source.js';
 import { ServersSource } from './servers.source.js';
 import { SharesSource } from './shares.source.js';
@@ -27,6 +28,7 @@ export const sources = [
   FormsSource,
   InvitationsSource,
   LoopsSource,
+  QuestionsSource,
   RunsSource,
   ServersSource,
   SharesSource,

@@ -62,6 +62,14 @@ export const TYPES = {
     summary: 'Nobody decided about an approval in time',
     needs: 'approval.read',
   },
+  'run.question': {
+    severity: 'warning',
+    summary: 'An agent asks you something, and waits',
+    needs: 'chat.read',
+    mail: 'on',
+    push: 'on',
+    always: { in_app: 'a run would wait for an answer that nobody gives' },
+  },
   'run.failed': { severity: 'warning', summary: 'A run of yours failed', needs: 'chat.read' },
   'run.finished': {
     severity: 'info',

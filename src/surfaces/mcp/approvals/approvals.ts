@@ -111,7 +111,7 @@ export class Approvals {
 }
 
 /** A client that can ask at all can do it by forms, unless it says that it knows pages only (2025-11-25, elicitation). */
-const canFillForm = ({ capabilities: { elicitation } }: Dialogue): boolean =>
+export const canFillForm = ({ capabilities: { elicitation } }: Dialogue): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 
 function formOf(action: CatalogAction, { client_name, input }: ApprovalRow): InputRequest {

@@ -31,6 +31,16 @@ export interface McpTool {
   call(call: McpCall, input: Record<string, unknown>, dialogue: Dialogue): Promise<ToolAnswer>;
 }
 
+/** Asks the person behind a client what an output says that somebody is asked. */
+export interface OutputQuestions {
+  /** Whether this client can be asked, and was not just now. */
+  canAsk(dialogue: Dialogue): boolean;
+  /** Takes in what the client brings back, before the action is run. */
+  take(call: McpCall, dialogue: Dialogue): Promise<void>;
+  /** What the client is asked; undefined where there is nothing, or it cannot ask. */
+  ask(call: McpCall, output: Record<string, unknown>, dialogue: Dialogue): Promise<ToolAnswer | undefined>;
+}
+
 /** What a client learns of the harm that a tool can do. */
 export const HINTS = {
   read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },

@@ -10,8 +10,16 @@ import {
   type ToolDeclaration,
   type ToolImage,
 } from '../../../platform/actions/index.js';
-import { type McpCall, type Toolset } from '../call/mcp-call.js';
-import { HINTS, type Hint, MAX_CHARACTERS, type McpTool, withWaitLimit } from '../call/mcp-tool.js';
+import { type Dialogue, type McpCall, type Toolset } from '../call/mcp-call.js';
+import {
+  HINTS,
+  type Hint,
+  MAX_CHARACTERS,
+  type McpTool,
+  type OutputQuestions,
+  type ToolAnswer,
+  withWaitLimit,
+} from '../call/mcp-tool.js';
 import { fileUri, runUri } from '../resources/resource-uri.js';
 
 type Output = Record<string, unknown>;
@@ -35,25 +43,39 @@ interface ActionToolView {
   readonly show?: Show;
   /** A client that reads text gets what a model reads, instead of JSON. */
   readonly isPlain?: true;
+  /** What the client is asked with an output, instead of being given it. */
+  readonly asks?: true;
 }
 
 const cutTexts: Show = async output => ({ output: fitted(output, MAX_CHARACTERS) });
+
+/** What all of them work with. */
+export interface ActionToolParts {
+  readonly runner: ActionRunner;
+  readonly waitSeconds: number;
+  readonly questions: OutputQuestions;
+}
 
 /** A tool that is one action: its input, its output, its checks and its record. */
 export class ActionTool implements McpTool {
   readonly toolset: Toolset;
   readonly definition: McpTool['definition'];
+  private readonly runner: ActionRunner;
+  private readonly waitSeconds: number;
   private readonly show: Show;
   private readonly text: ((output: Output) => string) | undefined;
   private readonly images: ((output: Output) => readonly ToolImage[]) | undefined;
+  private readonly questions: OutputQuestions | undefined;
 
   constructor(
-    private readonly runner: ActionRunner,
+    { runner, waitSeconds, questions }: ActionToolParts,
     private readonly action: CatalogAction,
-    private readonly waitSeconds: number,
-    { toolset, hint, show = cutTexts, isPlain }: ActionToolView,
+    { toolset, hint, show = cutTexts, isPlain, asks }: ActionToolView,
     { name, title, description, agents }: ToolDeclaration,
   ) {
+    this.runner = runner;
+    this.waitSeconds = waitSeconds;
+    this.questions = asks && questions;
     const { output_schema } = action.describe();
     this.toolset = toolset;
     this.show = show;
@@ -89,7 +111,13 @@ export class ActionTool implements McpTool {
     return { name: this.action.name, input: this.action.ofTool(input) };
   }
 
-  async call({ actor, signal }: McpCall, input: Input): Promise<CallToolResult> {
+  get converses(): boolean {
+    return this.questions !== undefined;
+  }
+
+  async call(call: McpCall, input: Input, dialogue: Dialogue): Promise<ToolAnswer> {
+    const { actor, signal } = call;
+    await this.questions?.take(call, dialogue);
     const run = async (given: Input): Promise<Output> => {
       const caller = ActionCaller.direct(actor, 'mcp');
       const { output } = await this.runner.run(caller, {
@@ -99,7 +127,14 @@ export class ActionTool implements McpTool {
       });
       return output as Output;
     };
+    const ask = (output: Output) => this.questions?.ask(call, output, dialogue);
+    // Nothing comes of waiting for what waits for an answer.
+    const { wait, ...atOnce } = input;
+    const early = wait && this.questions?.canAsk(dialogue) ? await ask(await run(atOnce)) : undefined;
+    if (early) return early;
     const output = await run(input);
+    const asked = await ask(output);
+    if (asked) return asked;
     const images = this.images?.(output) ?? [];
     if (images.length > 0) return this.shownImages(output, images);
     const json = JSON.stringify(output);
@@ -154,5 +189,5 @@ export const TOOL_VIEWS: Readonly<Record<string, ActionToolView>> = {
   multi_edit: { toolset: 'coding', hint: 'change', isPlain: true },
   apply_patch: { toolset: 'coding', hint: 'change', isPlain: true },
   send_message: { toolset: 'agents', hint: 'delegate' },
-  run_status: { toolset: 'agents', hint: 'read', show: shorterTexts },
+  run_status: { toolset: 'agents', hint: 'read', show: shorterTexts, asks: true },
 };

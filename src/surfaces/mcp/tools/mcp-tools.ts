@@ -7,6 +7,7 @@ import { Config } from '../../../platform/config/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
 import { Approvals } from '../approvals/approvals.js';
+import { RunQuestions } from '../approvals/run-questions.js';
 import { type Dialogue, type McpCall, SILENCE, type ToolView } from '../call/mcp-call.js';
 import {
   MCP_EXTENSION,
@@ -33,6 +34,7 @@ export class McpTools implements OnApplicationBootstrap {
     private readonly sessions: SessionCommands,
     private readonly workspaces: WorkspacesStore,
     private readonly approvals: Approvals,
+    private readonly questions: RunQuestions,
     private readonly config: Config,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
   ) {}
@@ -42,11 +44,12 @@ export class McpTools implements OnApplicationBootstrap {
     const { toolbox, sessions, runner, workspaces } = this;
     const waitSeconds = this.config.mcpWaitSeconds;
     const parts = { toolbox, sessions, runner, workspaces };
+    const actionParts = { runner, waitSeconds, questions: this.questions };
     const all = [
       ...this.catalog.list().flatMap(action => {
         const { tool } = action.declaration;
         const view = tool && TOOL_VIEWS[tool.name];
-        return view ? [new ActionTool(this.runner, action, waitSeconds, view, tool)] : [];
+        return view ? [new ActionTool(actionParts, action, view, tool)] : [];
       }),
       ...this.shellTools.all.map(tool => new ShellTool(parts, tool)),
       ...new CatalogTools(this.catalog, this.listing, this.runner, this.approvals, waitSeconds).list(),

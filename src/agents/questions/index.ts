@@ -1,0 +1,6 @@
+export { outcomeText, type QuestionRow } from './question.js';
+export { QuestionView } from './questions.dto.js';
+export { questionAsked, questionClosed, questionClosing, questionOpened } from './questions.events.js';
+export { QuestionsModule } from './questions.module.js';
+export { QuestionsService, QuestionViews } from './questions.service.js';
+export { type NewQuestion, QuestionsStore, questionRows } from './questions.store.js';
