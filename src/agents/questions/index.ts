@@ -1,4 +1,4 @@
-export { outcomeText, type QuestionRow } from './question.js';
+export type { QuestionRow } from './question.js';
 export { QuestionView } from './questions.dto.js';
 export { questionAsked, questionClosed, questionClosing, questionOpened } from './questions.events.js';
 export { QuestionsModule } from './questions.module.js';
