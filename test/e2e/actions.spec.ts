@@ -479,6 +479,8 @@ it('a rehearsal of any action about something sees it or not as the action would
     member_remove: 404,
     organization_leave: 409,
     organization_transfer: 404,
+    // The sample has no answer in it.
+    question_answer: 422,
     queue_steer: 409,
     queue_update: 409,
     queue_withdraw: 409,

@@ -72,13 +72,13 @@ describe('a run that asks', () => {
     const { run, events, questions, id, state } = await asking();
     expect(state).toBe('waiting');
     const shown = {
-      ...{ id, status: 'pending', call_id: run.call_id, chat_id: run.chat_id, workspace_id },
+      ...{ id, call_id: run.call_id },
       ...{ question: DATABASE.question, multiple: false, allow_text: true, asked_of: ada.id },
       choices: [
         { label: 'PostgreSQL', description: 'A server' },
         { label: 'SQLite', description: null },
       ],
-      ...{ answer: null, answered_by: null, link: `${service.url}/questions/${id}` },
+      link: `${service.url}/questions/${id}`,
     };
     expect(questions).toEqual([expect.objectContaining(shown)]);
     expect(events.at(-1)?.data).toMatchObject({
@@ -90,7 +90,10 @@ describe('a run that asks', () => {
     expect(row).toEqual({ holder: null, due: false });
     for (const query of [`chat_id=${run.chat_id}`, `workspace_id=${workspace_id}`, 'status=pending'])
       expect((await ada.client.get(`/api/agent/questions?${query}`)).body.items[0]).toMatchObject(shown);
-    expect((await ada.client.get(`/api/agent/questions/${id}`)).body).toMatchObject(shown);
+    expect((await ada.client.get(`/api/agent/questions/${id}`)).body).toMatchObject({
+      ...shown,
+      ...{ status: 'pending', chat_id: run.chat_id, workspace_id, answer: null, answered_by: null },
+    });
     ground.model.reply({ text: 'PostgreSQL it is.' });
     const answered = await answer(id, { choices: ['PostgreSQL'], text: ' version 18 ' });
     expect(answered).toMatchObject({

@@ -52,6 +52,7 @@ describe('the list of tools', () => {
 
       ['search_files', 'read', true, null],
       ['plan', 'read', true, null],
+      ['ask', 'read', true, null],
       ['task', 'write', false, expect.stringMatching(/No agent/)],
       ['skill', 'read', false, expect.stringMatching(/No skill/)],
       ['actions_search', 'read', true, null],

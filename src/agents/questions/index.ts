@@ -1,5 +1,5 @@
 export type { QuestionRow } from './question.js';
-export { QuestionView } from './questions.dto.js';
+export { OpenQuestionView } from './questions.dto.js';
 export { questionAsked, questionClosed, questionClosing, questionOpened } from './questions.events.js';
 export { QuestionsModule } from './questions.module.js';
 export { QuestionsService, QuestionViews } from './questions.service.js';

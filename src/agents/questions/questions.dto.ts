@@ -43,26 +43,15 @@ export class AnswerView {
   text: string | null;
 }
 
-export class QuestionView {
+/** A question that a run waits to have answered. */
+export class OpenQuestionView {
   @Field.id('The question')
   id: string;
-
-  @Field.choice('How it stands', QUESTION_STATUSES)
-  status: string;
 
   @Field.id('The run that asks: the one that waits, or a task of it')
   call_id: string;
 
-  @Field.id('Its chat')
-  chat_id: string;
-
-  @Field.id('Its workspace', { nullable: true })
-  workspace_id: string | null;
-
-  @Field.text("The model's id of the call", { example: 'call_1' })
-  tool_call_id: string;
-
-  @Field.text('What is asked', { max: 2000, example: 'Which database is it to be?' })
+  @Field.text('What is asked', { example: 'Which database is it to be?' })
   question: string;
 
   @Field.object('What can be chosen; none: the answer is a text', () => QuestionChoice, {
@@ -80,6 +69,28 @@ export class QuestionView {
   @Field.id('Who is asked: the person for whom the run works')
   asked_of: string;
 
+  @Field.text('The page on which a person answers', {
+    example: 'https://atelier.example/questions/0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f',
+  })
+  link: string;
+
+  @Field.time('Until when it can be answered; then the run goes on without an answer')
+  expires_at: string;
+}
+
+export class QuestionView extends OpenQuestionView {
+  @Field.choice('How it stands', QUESTION_STATUSES)
+  status: string;
+
+  @Field.id('Its chat')
+  chat_id: string;
+
+  @Field.id('Its workspace', { nullable: true })
+  workspace_id: string | null;
+
+  @Field.text("The model's id of the call", { example: 'call_1' })
+  tool_call_id: string;
+
   @Field.object('The answer; null: there is none', () => AnswerView, { nullable: true })
   answer: AnswerView | null;
 
@@ -88,14 +99,6 @@ export class QuestionView {
 
   @Field.time('When it was answered', { nullable: true })
   answered_at: string | null;
-
-  @Field.text('The page on which a person answers', {
-    example: 'https://atelier.example/questions/0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f',
-  })
-  link: string;
-
-  @Field.time('Until when it can be answered; then the run goes on without an answer')
-  expires_at: string;
 
   @Field.time('When it was asked')
   created_at: string;

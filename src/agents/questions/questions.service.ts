@@ -16,7 +16,14 @@ import { DueTimers } from '../../platform/schedule/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ChatsStore } from '../chats/index.js';
 import { answerTo, type QuestionRow } from './question.js';
-import { AnswerQuestion, ListQuestions, QuestionId, QuestionPage, QuestionView } from './questions.dto.js';
+import {
+  AnswerQuestion,
+  ListQuestions,
+  OpenQuestionView,
+  QuestionId,
+  QuestionPage,
+  QuestionView,
+} from './questions.dto.js';
 import { questionAsked, questionClosed, questionClosing } from './questions.events.js';
 import { QuestionsStore } from './questions.store.js';
 
@@ -36,16 +43,20 @@ export class QuestionViews {
     return `${this.config.baseUrl}${QUESTION_PAGE}/${questionId}`;
   }
 
+  open(row: QuestionRow): OpenQuestionView {
+    const { id, run_id: call_id, question, choices, multiple, allow_text, asked_of } = row;
+    const asked = { id, call_id, question, choices, multiple, allow_text, asked_of };
+    return { ...asked, link: this.linkTo(id), expires_at: iso(row.expires_at) };
+  }
+
   of(row: QuestionRow): QuestionView {
-    const { id, status, chat_id, workspace_id, question, choices, multiple, allow_text, asked_of } = row;
+    const { status, chat_id, workspace_id, answer, answered_by } = row;
     return {
-      ...{ id, status, call_id: row.run_id, chat_id, workspace_id, tool_call_id: row.call_id },
-      ...{ question, choices, multiple, allow_text, asked_of },
-      answer: row.answer && { choices: [...row.answer.choices], text: row.answer.text },
-      answered_by: row.answered_by,
+      ...this.open(row),
+      ...{ status, chat_id, workspace_id, tool_call_id: row.call_id },
+      answer: answer && { choices: [...answer.choices], text: answer.text },
+      answered_by,
       answered_at: isoOrNull(row.answered_at),
-      link: this.linkTo(id),
-      expires_at: iso(row.expires_at),
       created_at: iso(row.created_at),
     };
   }

@@ -3,7 +3,7 @@ import { WaitingForView } from '../approvals/index.js';
 import { RUN_STATUSES } from '../chats/index.js';
 import { MODEL } from '../models/index.js';
 import { PlanView } from '../plans/index.js';
-import { QuestionView } from '../questions/index.js';
+import { OpenQuestionView } from '../questions/index.js';
 import { RUN_STATES } from './run-state.js';
 
 export class RunId {
@@ -145,10 +145,10 @@ export class RunStatusView extends RunHeadView {
 
   @Field.object(
     'What it asks, and what its tasks ask, before it goes on; null where it asks nothing',
-    () => QuestionView,
+    () => OpenQuestionView,
     { list: true, nullable: true },
   )
-  questions: QuestionView[] | null;
+  questions: OpenQuestionView[] | null;
 
   @Field.object('What it means to do, and how far it is, as it last said; null: it has not', () => PlanView, {
     nullable: true,

@@ -157,7 +157,7 @@ export class RunsService implements BeforeApplicationShutdown {
     return {
       ...headOf(run),
       waiting_for: run.waiting_for?.map(approval => this.waitingFor(approval)) ?? null,
-      questions: run.questions?.map(question => this.questions.of(question)) ?? null,
+      questions: run.questions?.map(question => this.questions.open(question)) ?? null,
       plan: run.plan && planView(run.plan),
       error,
       ...(hasResult(run) ? { result: resultOf(run) } : {}),

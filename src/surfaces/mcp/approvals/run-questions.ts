@@ -1,7 +1,7 @@
 import { type InputRequest, inputRequired } from '@modelcontextprotocol/server';
 import { Injectable } from '@nestjs/common';
 import { plainLine } from '#libs/plain-text/index.js';
-import { QuestionsService, type QuestionView } from '../../../agents/questions/index.js';
+import { type OpenQuestionView, QuestionsService } from '../../../agents/questions/index.js';
 import { Conflict } from '../../../platform/errors/index.js';
 import type { Dialogue, McpCall } from '../call/mcp-call.js';
 import type { OutputQuestions, ToolAnswer } from '../call/mcp-tool.js';
@@ -46,7 +46,7 @@ export class RunQuestions implements OutputQuestions {
     dialogue: Dialogue,
   ): Promise<ToolAnswer | undefined> {
     if (!this.canAsk(dialogue)) return undefined;
-    const open = (output.questions as QuestionView[] | null | undefined)?.find(
+    const open = (output.questions as OpenQuestionView[] | null | undefined)?.find(
       ({ asked_of }) => asked_of === actor.id,
     );
     if (!open) return undefined;
@@ -62,7 +62,7 @@ interface Content {
   readonly text?: unknown;
 }
 
-function formOf({ question, choices, multiple, allow_text }: QuestionView): InputRequest {
+function formOf({ question, choices, multiple, allow_text }: OpenQuestionView): InputRequest {
   const labels = choices.map(({ label }) => label);
   const told = choices.map(({ label, description }) =>
     description ? `${plainLine(label)}: ${plainLine(description)}` : plainLine(label),
