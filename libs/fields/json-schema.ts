@@ -56,11 +56,11 @@ const isSchema = (value: unknown): value is Schema =>
 
 const BOUNDS = [
   ...['minLength', 'maxLength', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern'],
-  'additionalProperties',
+  ...['format', 'additionalProperties'],
 ];
 
 /**
- * The schema of an output without its descriptions and bounds: its names and types say enough, and every client pays for each
+ * The schema of an output without its descriptions, bounds and formats: its names and types say enough, and every client pays for each
  * word. Nor is it closed: fields may come.
  */
 export function undescribed({ description: _, ...schema }: Schema): Schema {

@@ -42,6 +42,7 @@ describe('the list of tools', () => {
       ['bash', 'write', true, null],
       ['bash_output', 'read', true, null],
       ['bash_kill', 'write', true, null],
+      ['web_fetch', 'read', true, null],
       ['multi_edit', 'write', true, null],
       ['edit_file', 'write', true, null],
       ['list_files', 'read', true, null],

@@ -29,6 +29,7 @@ import {
   type ToolResult,
   type ToolScope,
 } from './tool-provider.js';
+import { WebFetchTool } from './web-fetch.tool.js';
 
 /** An action that agents have as a tool by itself, in the workspace that they work in. */
 export class ActionTool implements Tool {
@@ -181,6 +182,7 @@ export class Toolbox implements ToolProvider, OnModuleInit {
 
   constructor(
     private readonly shellTools: ShellTools,
+    private readonly webFetch: WebFetchTool,
     private readonly catalog: ActionCatalog,
     private readonly providers: ToolProviders,
   ) {}
@@ -192,7 +194,7 @@ export class Toolbox implements ToolProvider, OnModuleInit {
   /** The catalog knows its actions when all modules are initialised. */
   private get tools(): ReadonlyMap<string, Tool> {
     this.known ??= new Map(
-      [...this.shellTools.all, ...ActionTool.allOf(this.catalog.list())].map(
+      [...this.shellTools.all, this.webFetch, ...ActionTool.allOf(this.catalog.list())].map(
         tool => [tool.name, tool] as const,
       ),
     );

@@ -3,6 +3,7 @@ import { ConnectorsModule } from '../../connections/connectors/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
+import { EgressModule } from '../../workspaces/egress/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
 import { SubagentsModule } from '../subagents/index.js';
 import { AgentActions } from './agent-actions.js';
@@ -18,10 +19,12 @@ import { SkillTools } from './skill-tools.js';
 import { Toolbox, ToolProviders } from './toolbox.js';
 import { ToolsController } from './tools.controller.js';
 import { ToolsService } from './tools.service.js';
+import { WebFetchTool } from './web-fetch.tool.js';
+import { WebPages } from './web-pages.js';
 
 /** The tools that agents have, and how they are offered and run. */
 @Module({
-  imports: [ConnectorsModule, CoreModule, ChangesModule, SandboxesModule, SubagentsModule],
+  imports: [ConnectorsModule, CoreModule, ChangesModule, EgressModule, SandboxesModule, SubagentsModule],
   controllers: [ToolsController, RoutesOf(ToolsService)],
   providers: [
     ToolProviders,
@@ -38,6 +41,8 @@ import { ToolsService } from './tools.service.js';
     LongOutputs,
     SessionCommands,
     ToolsService,
+    WebFetchTool,
+    WebPages,
   ],
   exports: [BackgroundCommands, LongOutputs, SessionCommands, ShellTools, Toolbox, ToolProviders],
 })

@@ -1,0 +1,1 @@
+export type { HtmlPage, MarkdownPage } from './html-markdown-task.js';
