@@ -29,6 +29,7 @@ export {
   type DeploymentRow,
   DeploymentsStore,
   type TriggerRow,
+  type VersionRow,
 } from './records/index.js';
 export { ChainGuard, Intake, loopReason } from './running/index.js';
 export { nextFires } from './schedules/index.js';

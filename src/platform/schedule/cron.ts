@@ -19,6 +19,14 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** No zone has ever changed its offset by more at once (Samoa left out a day in 2011). */
 const LARGEST_SHIFT_MS = DAY_MS + 60 * 60 * 1000;
 
+/** Instants with one offset, `end` excluded: within it, real time runs as the wall clock does. */
+interface Stretch {
+  readonly from: number;
+  readonly end: number;
+  /** Milliseconds that the wall clock is ahead of UTC. */
+  readonly offset: number;
+}
+
 /**
  * The instants of a cron expression of five fields in a time zone.
  *
@@ -28,6 +36,8 @@ const LARGEST_SHIFT_MS = DAY_MS + 60 * 60 * 1000;
 export class CronSchedule {
   private readonly walls: Cron;
   private readonly isEveryHour: boolean;
+  /** The one that was asked for last: the calendar of a zone costs more than all else. */
+  private stretch: Stretch = { from: 0, end: 0, offset: 0 };
 
   /** Throws {@link InvalidCron}; the zone has to be one of the IANA database. */
   constructor(
@@ -42,7 +52,7 @@ export class CronSchedule {
     this.isEveryHour = EVERY_HOUR.includes(fields[1] as string);
     try {
       // Wall-clock times are enumerated as if they were UTC, and placed in the zone afterwards.
-      this.walls = new Cron(fields.join(' '), { timezone: 'UTC', mode: '5-part', paused: true });
+      this.walls = new Cron(fields.join(' '), { utcOffset: 0, mode: '5-part', paused: true });
     } catch (error) {
       throw new InvalidCron(`cron "${expression.slice(0, 100)}" is not valid: ${(error as Error).message}`);
     }
@@ -54,40 +64,40 @@ export class CronSchedule {
     return next === null ? null : new Date(next);
   }
 
-  /** The next `count` instants; fewer where there are no more. */
-  nextOf(after: Date, count: number): Date[] {
+  /** The next `count` instants, none of them after `until`; fewer where there are no more. */
+  nextOf(after: Date, count: number, until?: Date): Date[] {
     const found: Date[] = [];
-    for (let at = this.next(after); at !== null && found.length < count; at = this.next(at)) found.push(at);
+    for (let at = this.next(after); at !== null && found.length < count; at = this.next(at)) {
+      if (until && at > until) break;
+      found.push(at);
+    }
     return found;
   }
 
-  /** Within each stretch of one offset, real time runs as the wall clock does. */
   private nextReal(after: number): number | null {
     let [from, isIncluded] = [after, false];
     for (;;) {
-      const offset = this.offsetAt(from);
+      const { offset, end } = this.stretchAt(from);
       const wall = this.nextWall(from + offset - (isIncluded ? 1 : 0));
       if (wall === null) return null;
-      const change = this.changeAfter(from);
-      if (change === null || wall - offset < change) return wall - offset;
-      [from, isIncluded] = [change, true];
+      if (wall - offset < end) return wall - offset;
+      [from, isIncluded] = [end, true];
     }
   }
 
   private nextPlaced(after: number): number | null {
-    const change = this.changeAfter(after - LARGEST_SHIFT_MS);
-    const wall = this.nextWall(after + this.offsetAt(after));
+    const { offset, end } = this.stretchAt(after - LARGEST_SHIFT_MS);
+    if (end <= after) return this.nextAround(after);
+    const wall = this.nextWall(after + offset);
     if (wall === null) return null;
-    const first = this.place(wall);
-    if (first > after && (change === null || change > first + LARGEST_SHIFT_MS)) return first;
-    return this.nextAround(after);
+    return wall - offset + LARGEST_SHIFT_MS < end ? wall - offset : this.nextAround(after);
   }
 
   /** Near a change of the offset, times of the gap come after later ones of the wall clock: all that are near are compared. */
   private nextAround(after: number): number | null {
     let best: number | null = null;
     let end = Number.POSITIVE_INFINITY;
-    let wall = this.nextWall(after + this.offsetAt(after) - LARGEST_SHIFT_MS);
+    let wall = this.nextWall(after + this.stretchAt(after).offset - LARGEST_SHIFT_MS);
     while (wall !== null && wall <= end) {
       const at = this.place(wall);
       if (at > after && (best === null || at < best)) {
@@ -109,15 +119,13 @@ export class CronSchedule {
     return local.toZonedDateTime(this.zone, { disambiguation: 'compatible' }).epochMilliseconds;
   }
 
-  private offsetAt(instant: number): number {
-    return this.zoned(instant).offsetNanoseconds / 1e6;
-  }
-
-  private changeAfter(instant: number): number | null {
-    return this.zoned(instant).getTimeZoneTransition('next')?.epochMilliseconds ?? null;
-  }
-
-  private zoned(instant: number): Temporal.ZonedDateTime {
-    return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(this.zone);
+  private stretchAt(instant: number): Stretch {
+    const { from, end } = this.stretch;
+    if (instant < from || instant >= end) {
+      const zoned = Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(this.zone);
+      const change = zoned.getTimeZoneTransition('next')?.epochMilliseconds ?? Number.POSITIVE_INFINITY;
+      this.stretch = { from: instant, end: change, offset: zoned.offsetNanoseconds / 1e6 };
+    }
+    return this.stretch;
   }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
-import { defineTopic, notifyTopic } from '../../../platform/topics/index.js';
+import { defineTopic } from '../../../platform/topics/index.js';
 import type { AutomationRunRow } from './automation-runs.store.js';
 import type { DeploymentRow } from './deployments.store.js';
 
@@ -15,18 +15,23 @@ export const automationEventsTopic = defineTopic('automation-events');
 
 type AutomationEventRow = Row<'automation_event'> & { readonly id: string };
 
-/** Writes down what became of a run, in the transaction that makes it so. */
-export async function recordRunEvent(
+type TellingRun = Pick<
+  AutomationRunRow,
+  'id' | 'workspace_id' | 'deployment_id' | 'file_path' | 'kind' | 'trigger_kind' | 'status' | 'stop_reason'
+>;
+
+/** Writes down what became of runs, in the transaction that makes it so. */
+export function recordRunEvents(
   unit: UnitOfWork,
   what: 'queued' | 'started' | 'completed' | 'failed',
-  run: Pick<
-    AutomationRunRow,
-    'id' | 'workspace_id' | 'deployment_id' | 'file_path' | 'kind' | 'trigger_kind' | 'status' | 'stop_reason'
-  >,
+  runs: readonly TellingRun[],
 ): Promise<void> {
-  const { id, workspace_id, deployment_id, file_path, kind, trigger_kind, status, stop_reason } = run;
-  const data = { run_id: id, deployment_id, file_path, kind, trigger_kind, status, stop_reason };
-  await record(unit, workspace_id, `automation.run.${what}`, data);
+  const events = runs.map(run => {
+    const { id, workspace_id: workspaceId, deployment_id, file_path, kind, trigger_kind, status } = run;
+    const data = { run_id: id, deployment_id, file_path, kind, trigger_kind, status };
+    return { workspaceId, data: { ...data, stop_reason: run.stop_reason } };
+  });
+  return record(unit, `automation.run.${what}`, events);
 }
 
 /** The same of a deployment. */
@@ -36,15 +41,22 @@ export async function recordDeploymentEvent(
   { id, workspace_id, file_path, state, version, paused_reason }: DeploymentRow,
 ): Promise<void> {
   const data = { deployment_id: id, file_path, state, version, paused_reason };
-  await record(unit, workspace_id, `automation.deployment.${what}`, data);
+  await record(unit, `automation.deployment.${what}`, [{ workspaceId: workspace_id, data }]);
 }
 
-async function record(unit: UnitOfWork, workspaceId: string, type: string, data: object): Promise<void> {
+async function record(
+  unit: UnitOfWork,
+  type: string,
+  events: readonly { readonly workspaceId: string; readonly data: object }[],
+): Promise<void> {
+  const places = events.map(({ workspaceId }) => workspaceId);
+  const topics = [...new Set(places)].map(workspaceId => automationEventsTopic(workspaceId));
   await sql`
     with added as (
       insert into automation_event (workspace_id, type, data, created_at)
-      values (${workspaceId}, ${type}, ${JSON.stringify(data)}::jsonb, now()))
-    select ${notifyTopic(automationEventsTopic(workspaceId))}`.execute(unit.tables());
+      select workspace_id, ${type}, data, now() from unnest(${places}::uuid[],
+        ${events.map(({ data }) => JSON.stringify(data))}::jsonb[]) as t (workspace_id, data))
+    select notify_topic(topic) from unnest(${topics}::text[]) as topic`.execute(unit.tables());
 }
 
 /** What has happened to the automations of workspaces, under numbers that rise by one in each. */

@@ -15,7 +15,7 @@ import { NotFound, unseenAs } from '../../../platform/errors/index.js';
 import { type LeasedRows, Leases } from '../../../platform/leases/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
-import { recordRunEvent } from './automation-events.store.js';
+import { recordRunEvents } from './automation-events.store.js';
 import { AUTOMATION_RUNS_QUEUED, automationRunTopic } from './automation-states.js';
 
 type Queries = Pick<Database, 'tables'>;
@@ -43,6 +43,14 @@ export interface EndedAgentRun {
 
 export type PrintedPiece = Pick<Row<'automation_output'>, 'number' | 'text' | 'created_at'>;
 
+export type NewRun = Omit<Insertable<Schema['automation_run']>, 'state' | 'status' | 'queued_at'>;
+
+/** Runs of a workspace that share a limit of how many there are at once. */
+export interface Lane {
+  readonly workspaceId: string;
+  readonly lane: string;
+}
+
 interface Filter {
   readonly workspaceId?: string;
   readonly deploymentId?: string;
@@ -68,17 +76,17 @@ export class AutomationRunsStore {
     this.rows = leases.rows('automation_run');
   }
 
-  async add(
-    unit: UnitOfWork,
-    row: Omit<Insertable<Schema['automation_run']>, 'state' | 'status' | 'queued_at'>,
-  ): Promise<void> {
+  async addAll(unit: UnitOfWork, rows: readonly NewRun[]): Promise<void> {
+    if (rows.length === 0) return;
     const added = await unit
       .tables()
       .insertInto('automation_run')
-      .values({ ...row, state: 'queued', status: 'pending', queued_at: sql`now()` })
+      .values(
+        rows.map(row => ({ ...row, state: 'queued', status: 'pending', queued_at: sql<string>`now()` })),
+      )
       .returningAll()
-      .executeTakeFirstOrThrow();
-    await recordRunEvent(unit, 'queued', added);
+      .execute();
+    await recordRunEvents(unit, 'queued', added);
     await this.topics.publishWithCommit(unit, AUTOMATION_RUNS_QUEUED);
   }
 
@@ -128,24 +136,23 @@ export class AutomationRunsStore {
       .executeTakeFirst();
   }
 
-  /** Of two transactions that ask about the runs of a lane, one waits for the other to end. */
-  async lockLane(unit: UnitOfWork, workspaceId: string, lane: string): Promise<void> {
-    await sql`select pg_advisory_xact_lock(hashtextextended(${`automation ${workspaceId} ${lane}`}, 0))`.execute(
+  /** Of two transactions that ask about the runs of a lane, one waits for the other to end; all take lanes in one order. */
+  async lockLanes(unit: UnitOfWork, lanes: readonly Lane[]): Promise<void> {
+    const names = lanes.map(({ workspaceId, lane }) => `automation ${workspaceId} ${lane}`);
+    await sql`select pg_advisory_xact_lock(key) from (
+      select distinct hashtextextended(name, 0) as key from unnest(${names}::text[]) as name order by key offset 0) as keys`.execute(
       unit.tables(),
     );
   }
 
-  /** Those of a lane that have not ended, oldest first. */
-  open(unit: UnitOfWork, workspaceId: string, lane: string): Promise<AutomationRunRow[]> {
-    return unit
-      .tables()
-      .selectFrom('automation_run')
-      .selectAll()
-      .where('workspace_id', '=', workspaceId)
-      .where('lane', '=', lane)
-      .where('state', '<>', 'done')
-      .orderBy('id')
-      .execute();
+  /** Those of lanes that have not ended, oldest first. */
+  async openIn(unit: UnitOfWork, lanes: readonly Lane[]): Promise<AutomationRunRow[]> {
+    const { rows } = await sql<AutomationRunRow>`
+      select r.* from (select distinct workspace_id, lane from unnest(${lanes.map(({ workspaceId }) => workspaceId)}::uuid[],
+        ${lanes.map(({ lane }) => lane)}::text[]) as t (workspace_id, lane)) as asked
+      join automation_run r on r.workspace_id = asked.workspace_id and r.lane = asked.lane
+      where r.state <> 'done' order by r.id`.execute(unit.tables());
+    return rows;
   }
 
   /** What people are asked about runs, or tasks of them, by the run. */
@@ -189,19 +196,22 @@ export class AutomationRunsStore {
     return rows[0] ?? { runs: 0, usd: 0 };
   }
 
-  /** The oldest run that may start, taken by this process; undefined where none may. */
-  async takeQueued(unit: UnitOfWork): Promise<AutomationRunRow | undefined> {
+  /**
+   * The oldest run that may start, taken by this process; undefined where none may, 'gone' where another process was quicker
+   * and the next one has to be looked for.
+   */
+  async takeQueued(unit: UnitOfWork): Promise<AutomationRunRow | 'gone' | undefined> {
     const { rows } = await sql<Pick<AutomationRunRow, 'id' | 'workspace_id' | 'lane'>>`
       select q.id, q.workspace_id, q.lane from automation_run q
       where q.state = 'queued' and ${hasRoom}
       order by q.id limit 1 for update of q skip locked`.execute(unit.tables());
     const [next] = rows;
     if (!next) return undefined;
-    await this.lockLane(unit, next.workspace_id, next.lane);
+    await this.lockLanes(unit, [{ workspaceId: next.workspace_id, lane: next.lane }]);
     const { rows: taken } = await sql<AutomationRunRow>`
       update automation_run q set state = 'starting', ${this.rows.claimed}
       where q.id = ${next.id} and q.state = 'queued' and ${hasRoom} returning *`.execute(unit.tables());
-    return taken[0];
+    return taken[0] ?? 'gone';
   }
 
   /** The agent of a run is at work, or its script begins here. */
@@ -219,7 +229,7 @@ export class AutomationRunsStore {
       where id = ${id} and state = 'starting' and cancelled_at is null returning *`.execute(unit.tables());
     const [begun] = rows;
     if (!begun) return false;
-    await recordRunEvent(unit, 'started', begun);
+    await recordRunEvents(unit, 'started', [begun]);
     await this.topics.publishWithCommit(unit, automationRunTopic(id));
     return true;
   }
@@ -234,7 +244,7 @@ export class AutomationRunsStore {
       where id = ${id} and state <> 'done' returning *`.execute(unit.tables());
     const [ended] = rows;
     if (!ended) return undefined;
-    await recordRunEvent(unit, status === 'completed' ? 'completed' : 'failed', ended);
+    await recordRunEvents(unit, status === 'completed' ? 'completed' : 'failed', [ended]);
     await this.topics.publishWithCommit(unit, automationRunTopic(id));
     await this.topics.publishWithCommit(unit, AUTOMATION_RUNS_QUEUED);
     return ended;
@@ -302,14 +312,18 @@ export class AutomationRunsStore {
       .execute();
   }
 
-  /** What dead processes were about to start waits again; scripts that they ran are returned, each once. */
-  async recover(unit: UnitOfWork): Promise<AutomationRunRow[]> {
+  /**
+   * What dead processes were about to start waits again; scripts that they ran are returned, each once. The same holds for what
+   * this process has taken without knowing it, because its connection broke: for all that is not among `known`.
+   */
+  async recover(unit: UnitOfWork, known: readonly string[]): Promise<AutomationRunRow[]> {
+    const isLost = sql`(${this.rows.isOrphaned} or (${this.rows.isOurs} and id <> all(${[...known]}::uuid[])))`;
     await sql`
-      update automation_run set state = 'queued', ${this.rows.released} where state = 'starting' and ${this.rows.isOrphaned}`.execute(
+      update automation_run set state = 'queued', ${this.rows.released} where state = 'starting' and ${isLost}`.execute(
       unit.tables(),
     );
     const { rows } = await sql<AutomationRunRow>`
-      select * from automation_run where state = 'running' and kind = 'script' and ${this.rows.isOrphaned} for update skip locked`.execute(
+      select * from automation_run where state = 'running' and kind = 'script' and ${isLost} for update skip locked`.execute(
       unit.tables(),
     );
     return rows;

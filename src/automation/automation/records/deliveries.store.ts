@@ -29,6 +29,12 @@ export interface NewDelivery
   readonly payload: string | undefined;
 }
 
+interface SeenKey {
+  readonly id: string;
+  readonly trigger_id: string;
+  readonly key: string;
+}
+
 /** What became of a delivery. */
 export type DeliveryEnd = Pick<DeliveryRow, 'state' | 'reason'> & {
   readonly run_id?: string | null;
@@ -48,22 +54,29 @@ export class DeliveriesStore {
   }
 
   async add(unit: UnitOfWork, delivery: NewDelivery, end: DeliveryEnd): Promise<string> {
-    const { payload, id = newId(), headers, ...row } = delivery;
-    await unit
-      .tables()
-      .insertInto('automation_delivery')
-      .values({
-        ...row,
-        ...end,
-        id,
-        headers: JSON.stringify(headers),
-        chain: [...row.chain],
-        sealed_payload: payload === undefined ? null : this.seal.close(payload, id),
-        payload_bytes: payload === undefined ? 0 : Buffer.byteLength(payload),
-        received_at: sql`now()`,
-      })
-      .execute();
-    return id;
+    const [id] = await this.addAll(unit, [{ delivery, end }]);
+    return id as string;
+  }
+
+  /** Their ids, in the same order. */
+  async addAll(
+    unit: UnitOfWork,
+    added: readonly { readonly delivery: NewDelivery; readonly end: DeliveryEnd }[],
+  ): Promise<string[]> {
+    if (added.length === 0) return [];
+    const rows = added.map(({ delivery: { payload, id = newId(), headers, ...row }, end }) => ({
+      ...row,
+      ...{ state: end.state, reason: end.reason, run_id: end.run_id ?? null },
+      held_until: end.held_until?.toISOString() ?? null,
+      id,
+      headers: JSON.stringify(headers),
+      chain: [...row.chain],
+      sealed_payload: payload === undefined ? null : this.seal.close(payload, id),
+      payload_bytes: payload === undefined ? 0 : Buffer.byteLength(payload),
+      received_at: sql<string>`now()`,
+    }));
+    await unit.tables().insertInto('automation_delivery').values(rows).execute();
+    return rows.map(({ id }) => id);
   }
 
   /** Writes down that a key was seen; the delivery that had it before, where one did. */
@@ -79,6 +92,16 @@ export class DeliveriesStore {
       returning delivery_id`.execute(unit.tables());
     const [seen] = rows;
     return seen?.delivery_id === deliveryId ? undefined : seen?.delivery_id;
+  }
+
+  /** The same of many keys, each given once; the deliveries whose keys were not seen before. */
+  async seeAll(unit: UnitOfWork, seen: readonly SeenKey[]): Promise<ReadonlySet<string>> {
+    const { rows } = await sql<{ delivery_id: string }>`
+      insert into automation_seen (trigger_id, key, delivery_id, seen_at)
+      select trigger_id, key, id, now() from unnest(${seen.map(({ trigger_id }) => trigger_id)}::uuid[],
+        ${seen.map(({ key }) => key)}::text[], ${seen.map(({ id }) => id)}::uuid[]) as t (trigger_id, key, id)
+      on conflict do nothing returning delivery_id`.execute(unit.tables());
+    return new Set(rows.map(({ delivery_id }) => delivery_id));
   }
 
   /** A later delivery with a key counts from now on. */

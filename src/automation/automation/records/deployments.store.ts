@@ -275,6 +275,17 @@ export class DeploymentsStore {
       .executeTakeFirst();
   }
 
+  /** The versions that are live, by the ids of the deployments. */
+  async liveVersions(
+    unit: UnitOfWork,
+    deployments: readonly Pick<DeploymentRow, 'id'>[],
+  ): Promise<ReadonlyMap<string, VersionRow>> {
+    const { rows } = await sql<VersionRow>`
+      select v.* from automation_deployment d join automation_version v on v.deployment_id = d.id and v.number = d.version
+      where d.id = any(${deployments.map(({ id }) => id)}::uuid[])`.execute(unit.tables());
+    return new Map(rows.map(row => [row.deployment_id, row]));
+  }
+
   /** Newest first. */
   versions(id: string, { before, limit }: { before?: number; limit: number }): Promise<VersionRow[]> {
     let query = this.database

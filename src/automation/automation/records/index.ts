@@ -2,7 +2,13 @@ export {
   AutomationEventsStore,
   automationEventsTopic,
 } from './automation-events.store.js';
-export { type AutomationRunRow, AutomationRunsStore, type RunOutcome } from './automation-runs.store.js';
+export {
+  type AutomationRunRow,
+  AutomationRunsStore,
+  type Lane,
+  type NewRun,
+  type RunOutcome,
+} from './automation-runs.store.js';
 export * from './automation-states.js';
 export { DeliveriesStore, type DeliveryEnd, type DeliveryRow, type NewDelivery } from './deliveries.store.js';
 export {

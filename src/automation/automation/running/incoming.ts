@@ -6,13 +6,16 @@ import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
 import type { AutomationDefinition } from '../file/index.js';
 import {
+  type AutomationRunRow,
   AutomationRunsStore,
   automationSkipped,
   DeliveriesStore,
   type DeliveryEnd,
   type DeliveryRow,
   type DeploymentRow,
+  type Lane,
   type NewDelivery,
+  type NewRun,
   type Pinned,
 } from '../records/index.js';
 import { ChainGuard } from './chain-guard.js';
@@ -65,73 +68,60 @@ export class Intake {
 
   /** `unit` has locked the deployment, where there is one. */
   async accept(unit: UnitOfWork, incoming: Incoming): Promise<Accepted> {
-    const { deployment, place, definition, draft, actor, delivery } = incoming;
-    const version = incoming.version ?? deployment?.version ?? null;
-    const row: NewDelivery = {
-      ...delivery,
-      id: delivery.id ?? newId(),
-      workspace_id: place.workspace_id,
-      deployment_id: deployment?.id ?? null,
-      version,
-    };
-    const lane = definition.concurrency.group ?? deployment?.id ?? newId();
-    await this.runs.lockLane(unit, place.workspace_id, lane);
-    const against = await this.against(unit, incoming, lane);
-    if (against) {
-      await this.tell(unit, deployment, against.reason);
-      const deliveryId = await this.write(unit, incoming, row, against);
-      if (deployment && against.reason) await this.guard.skipped(unit, deployment, against.reason);
-      return { deliveryId, runId: null, state: against.state, reason: against.reason };
+    const [accepted] = await this.acceptAll(unit, [incoming]);
+    return accepted as Accepted;
+  }
+
+  /** What each led to, in their order; each statement is for as many of them as say nothing about one another. */
+  async acceptAll(unit: UnitOfWork, all: readonly Incoming[]): Promise<Accepted[]> {
+    const accepted: Accepted[] = [];
+    for (const some of apart(all.map(inLane))) accepted.push(...(await this.acceptApart(unit, some)));
+    return accepted;
+  }
+
+  private async acceptApart(unit: UnitOfWork, some: readonly InLane[]): Promise<Accepted[]> {
+    await this.runs.lockLanes(unit, some);
+    const open = Map.groupBy(await this.runs.openIn(unit, some), run =>
+      nameOf({ workspaceId: run.workspace_id, lane: run.lane }),
+    );
+    const decided: Decided[] = [];
+    for (const one of some) {
+      const against = await this.against(unit, one.incoming, open.get(nameOf(one)) ?? []);
+      await this.tell(unit, one.incoming.deployment, against?.reason ?? null);
+      decided.push({ ...one, end: against ?? { state: 'accepted', reason: null, run_id: newId() } });
     }
-    const runId = newId();
-    const deliveryId = await this.write(unit, incoming, row, {
-      ...{ state: 'accepted', reason: null, run_id: runId },
-    });
-    const { organization_id, workspace_id, file_path } = place;
-    const chain = [...delivery.chain, ...(deployment ? [deployment.id] : [])];
-    const led = { deployments: chain, depth: delivery.depth + 1, untrusted: delivery.untrusted };
-    await this.runs.add(unit, {
-      ...{
-        id: runId,
-        organization_id,
-        workspace_id,
-        file_path,
-        deployment_id: deployment?.id ?? null,
-        version,
-        delivery_id: deliveryId,
-      },
-      draft: draft && JSON.stringify(draft),
-      actor: JSON.stringify({ ...actor, surface: undefined, chain: led }),
-      ...{
-        trigger_kind: delivery.kind,
-        kind: definition.work.kind,
-        lane,
-        lane_max: definition.concurrency.max,
-      },
-      chain,
-      scheduled_for: delivery.scheduled_for?.toISOString() ?? null,
-      ...{ replay_of: incoming.replayOf ?? null, attempt: incoming.attempt ?? 1 },
-    });
-    return { deliveryId, runId, state: 'accepted', reason: null };
+    await this.write(unit, decided);
+    await this.runs.addAll(unit, decided.filter(({ end }) => end.run_id).map(runOf));
+    for (const { incoming, end } of decided)
+      if (incoming.deployment && end.reason) await this.guard.skipped(unit, incoming.deployment, end.reason);
+    return decided.map(({ id, end }) => ({
+      ...{ deliveryId: id, runId: end.run_id ?? null, state: end.state, reason: end.reason },
+    }));
   }
 
-  private async write(
-    unit: UnitOfWork,
-    { held }: Incoming,
-    row: NewDelivery,
-    end: DeliveryEnd,
-  ): Promise<string> {
-    if (!held) return this.deliveries.add(unit, row, end);
-    await this.deliveries.update(unit, held.id, end);
-    return held.id;
+  private async write(unit: UnitOfWork, decided: readonly Decided[]): Promise<void> {
+    await this.deliveries.addAll(
+      unit,
+      decided
+        .filter(({ incoming }) => !incoming.held)
+        .map(({ id, incoming, end }) => ({
+          delivery: {
+            ...{ ...incoming.delivery, id, workspace_id: incoming.place.workspace_id },
+            ...{ deployment_id: incoming.deployment?.id ?? null, version: versionOf(incoming) },
+          },
+          end,
+        })),
+    );
+    for (const { incoming, end } of decided)
+      if (incoming.held) await this.deliveries.update(unit, incoming.held.id, end);
   }
 
-  /** Why it leads to no run. */
+  /** Why it leads to no run; `open` are the runs of its lane. */
   private async against(
     unit: UnitOfWork,
     { deployment, place, definition, delivery, held, isAsked = false }: Incoming,
-    lane: string,
-  ): Promise<(Pick<DeliveryRow, 'state' | 'reason'> & { held_until?: Date }) | undefined> {
+    open: readonly AutomationRunRow[],
+  ): Promise<DeliveryEnd | undefined> {
     const skipped = (reason: string) => ({ state: 'skipped' as const, reason });
     // What was held has passed the guard.
     const objection = held ? undefined : await this.guard.against(unit, deployment, place, delivery);
@@ -149,7 +139,6 @@ export class Intake {
     }
     const { policy: chosen } = definition.concurrency;
     const policy = chosen ?? (delivery.kind === 'schedule' ? 'skip' : 'queue');
-    const open = await this.runs.open(unit, place.workspace_id, lane);
     if (policy === 'skip' && open.length > 0) {
       const [approval] = (await this.runs.approvalsOf(open, unit)).values();
       return skipped(approval ? `waiting_for_approval:${approval}` : 'still_running');
@@ -188,4 +177,62 @@ export class Intake {
     if (dailyUsd !== null && spent.usd >= dailyUsd) return { reason: 'daily_usd', until };
     return undefined;
   }
+}
+
+/** With the lane of its run, and the id of its delivery. */
+interface InLane extends Lane {
+  readonly id: string;
+  readonly incoming: Incoming;
+}
+
+interface Decided extends InLane {
+  readonly end: DeliveryEnd;
+}
+
+function inLane(incoming: Incoming): InLane {
+  const { deployment, place, definition, delivery } = incoming;
+  const lane = definition.concurrency.group ?? deployment?.id ?? newId();
+  return { id: delivery.id ?? newId(), workspaceId: place.workspace_id, lane, incoming };
+}
+
+const nameOf = ({ workspaceId, lane }: Lane): string => `${workspaceId} ${lane}`;
+const versionOf = ({ version, deployment }: Incoming): number | null =>
+  version ?? deployment?.version ?? null;
+
+/** In their order, in groups in which no deployment and no lane comes twice: the limits of one are counted before the next. */
+function apart(all: readonly InLane[]): InLane[][] {
+  const groups: InLane[][] = [];
+  let seen = new Set<string>();
+  for (const one of all) {
+    const names = [nameOf(one), one.incoming.deployment?.id ?? one.id];
+    if (groups.length === 0 || names.some(name => seen.has(name))) {
+      groups.push([]);
+      seen = new Set();
+    }
+    groups.at(-1)?.push(one);
+    for (const name of names) seen.add(name);
+  }
+  return groups;
+}
+
+function runOf({ id: delivery_id, lane, incoming, end }: Decided): NewRun {
+  const { deployment, place, definition, draft, actor, delivery } = incoming;
+  const { organization_id, workspace_id, file_path } = place;
+  const chain = [...delivery.chain, ...(deployment ? [deployment.id] : [])];
+  const led = { deployments: chain, depth: delivery.depth + 1, untrusted: delivery.untrusted };
+  return {
+    ...{ id: end.run_id as string, organization_id, workspace_id, file_path, delivery_id },
+    ...{ deployment_id: deployment?.id ?? null, version: versionOf(incoming) },
+    draft: draft && JSON.stringify(draft),
+    actor: JSON.stringify({ ...actor, surface: undefined, chain: led }),
+    ...{
+      trigger_kind: delivery.kind,
+      kind: definition.work.kind,
+      lane,
+      lane_max: definition.concurrency.max,
+    },
+    chain,
+    scheduled_for: delivery.scheduled_for?.toISOString() ?? null,
+    ...{ replay_of: incoming.replayOf ?? null, attempt: incoming.attempt ?? 1 },
+  };
 }

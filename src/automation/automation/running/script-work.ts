@@ -24,6 +24,7 @@ import { type RunMeans, RunMeansReader } from './run-means.js';
 import { ScriptLog } from './script-log.js';
 import { ScriptOutput } from './script-output.js';
 
+const RETRY_MS = 1000;
 const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
 
 /** The runs of automations that are a script: each is one command in the sandbox of its workspace, begun at most once. */
@@ -53,10 +54,30 @@ export class ScriptWork {
       const seconds = (performance.now() - began) / 1000;
       const { organization_id: organizationId, workspace_id: workspaceId, deployment_id: deploymentId } = run;
       const used = { organizationId, workspaceId, deploymentId, actorId: run.actor.id, seconds };
-      await this.ends.endNow(run.id, outcome, unit => enterScript(unit, used));
+      await this.end(run.id, outcome, used, stopping);
     } finally {
       cancelled.close();
     }
+  }
+
+  /** However long the database is away: nobody else knows how it ended. */
+  private async end(
+    id: string,
+    outcome: RunOutcome,
+    used: Parameters<typeof enterScript>[1],
+    stopping: AbortSignal,
+  ): Promise<void> {
+    for (;;)
+      try {
+        return await this.ends.endNow(id, outcome, unit => enterScript(unit, used));
+      } catch (error) {
+        if (stopping.aborted) throw error;
+        this.log.warn(
+          { err: error, automation_run_id: id },
+          'the end of a script cannot be written down; trying again',
+        );
+        await new Promise(resolve => setTimeout(resolve, RETRY_MS));
+      }
   }
 
   private async outcomeOf(

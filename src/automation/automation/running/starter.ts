@@ -19,6 +19,7 @@ const RETRY_MS = 1000;
 export class AutomationStarter implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly working = new Map<string, Promise<void>>();
   private readonly closing = new AbortController();
+  private turn: Promise<void> = Promise.resolve();
   private queued: DueTimer | undefined;
   private ended: DueTimer | undefined;
 
@@ -55,17 +56,23 @@ export class AutomationStarter implements OnApplicationBootstrap, BeforeApplicat
     await Promise.allSettled(this.working.values());
   }
 
-  private async take(): Promise<number> {
-    if (this.working.size >= MAX_AT_ONCE) return 0;
-    await this.leases.requireFresh();
-    const run = await this.database.transaction(unit => this.runs.takeQueued(unit));
-    if (!run) return 0;
+  private take(): Promise<number> {
+    if (this.working.size >= MAX_AT_ONCE) return Promise.resolve(0);
+    return this.inTurn(async () => {
+      await this.leases.requireFresh();
+      const run = await this.database.transaction(unit => this.runs.takeQueued(unit));
+      if (!run) return 0;
+      if (run !== 'gone') this.begin(run);
+      return 1;
+    });
+  }
+
+  private begin(run: AutomationRunRow): void {
     const work = this.perform(run).finally(() => {
       this.working.delete(run.id);
       this.queued?.wake();
     });
     this.working.set(run.id, work);
-    return 1;
   }
 
   private async perform(run: AutomationRunRow): Promise<void> {
@@ -81,23 +88,33 @@ export class AutomationStarter implements OnApplicationBootstrap, BeforeApplicat
       await this.database
         .transaction(unit => this.runs.putBack(unit, run.id))
         .catch(fault =>
-          this.log.warn(
-            { err: fault, automation_run_id: run.id },
-            'it is taken up when this process is gone',
-          ),
+          this.log.warn({ err: fault, automation_run_id: run.id }, 'it is taken up a little later'),
         );
     }
   }
 
   /** A script may have done anything by then, so it is not run twice. */
-  private async recover(): Promise<void> {
-    await this.database.transaction(async unit => {
-      for (const { id } of await this.runs.recover(unit))
-        await this.ends.end(unit, id, {
-          ...{ status: 'error', stop_reason: 'worker_lost' },
-          error: 'The process that ran it was lost; what it had done by then is done',
-        });
+  private recover(): Promise<void> {
+    return this.inTurn(async () => {
+      const known = [...this.working.keys()];
+      await this.database.transaction(async unit => {
+        for (const { id } of await this.runs.recover(unit, known))
+          await this.ends.end(unit, id, {
+            ...{ status: 'error', stop_reason: 'worker_lost' },
+            error: 'The process that ran it was lost; what it had done by then is done',
+          });
+      });
+      this.queued?.wake();
     });
-    this.queued?.wake();
+  }
+
+  /** What is taken is known before it is asked what is lost. */
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.turn.then(work);
+    this.turn = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    return done;
   }
 }

@@ -10,12 +10,13 @@ import {
   DeploymentsStore,
   Intake,
   type TriggerRow,
+  type VersionRow,
 } from '../../automation/index.js';
 import { timesOf } from './schedule-setup.js';
 import { SchedulesStore } from './schedules.store.js';
-import { dueSlots, jitterMs } from './slots.js';
+import { type DueSlots, dueSlots, jitterMs } from './slots.js';
 
-const AT_ONCE = 20;
+const AT_ONCE = 100;
 
 /**
  * Fires schedules. One transaction writes the delivery of a slot, its run and the time of the next slot, so that a crash
@@ -56,17 +57,48 @@ export class ScheduleFiring implements OnApplicationBootstrap {
     }
   }
 
+  /** All of one transaction together: each statement is for all that it fires. */
   private takeSome(only?: string): Promise<number> {
     return this.database.transaction(async unit => {
       const due = await this.schedules.takeDue(unit, AT_ONCE, only);
       if (due.length === 0) return 0;
       const now = await this.schedules.now(unit);
-      for (const trigger of due) {
-        const deployment = await this.deployments.lock(unit, trigger.deployment_id);
-        await this.fire(unit, deployment, trigger, now);
-      }
+      const deployments = due.map(({ deployment }) => deployment);
+      const versions = await this.deployments.liveVersions(unit, deployments);
+      const found = due.flatMap(({ deployment, triggers }) =>
+        triggers.map(trigger => ({ deployment, trigger, ...dueOf(trigger, now) })),
+      );
+      const slots = found.flatMap(slotsOf).filter(({ deployment }) => versions.has(deployment.id));
+      await this.write(unit, slots, versions);
+      await this.schedules.setTimes(
+        unit,
+        found.map(({ trigger, next }) => ({ id: trigger.id, ...timesOf(trigger, next) })),
+      );
       return due.length;
     });
+  }
+
+  private async write(
+    unit: UnitOfWork,
+    slots: readonly Slot[],
+    versions: ReadonlyMap<string, VersionRow>,
+  ): Promise<void> {
+    const isNew = await this.deliveries.seeAll(
+      unit,
+      slots.map(({ delivery }) => delivery),
+    );
+    const fresh = slots.filter(({ delivery }) => isNew.has(delivery.id));
+    await this.deliveries.addAll(unit, fresh.filter(({ isMissed }) => isMissed).map(skipped));
+    const firing = fresh
+      .filter(({ isMissed }) => !isMissed)
+      .sort((a, b) => a.delivery.scheduled_for.getTime() - b.delivery.scheduled_for.getTime());
+    await this.intake.acceptAll(
+      unit,
+      firing.map(({ deployment, delivery }) => ({
+        ...{ deployment, place: deployment, draft: null, actor: deployment.actor, delivery },
+        definition: (versions.get(deployment.id) as VersionRow).definition,
+      })),
+    );
   }
 
   private async takeAlone(deploymentId: string): Promise<void> {
@@ -77,46 +109,40 @@ export class ScheduleFiring implements OnApplicationBootstrap {
       await this.database.transaction(unit => this.schedules.putOff(unit, deploymentId));
     }
   }
-
-  private async fire(
-    unit: UnitOfWork,
-    deployment: DeploymentRow,
-    trigger: TriggerRow,
-    now: Date,
-  ): Promise<void> {
-    const { config, next_slot } = trigger;
-    if (config.kind !== 'schedule' || next_slot === null) return;
-    const offset = jitterMs(config, trigger.id);
-    const { fires, missed, next } = dueSlots(config, new Date(next_slot), new Date(now.getTime() - offset));
-    for (const slot of missed) await this.skip(unit, deployment, trigger, slot);
-    const version = await this.deployments.version(deployment.id, deployment.version, unit);
-    if (version)
-      for (const slot of fires) {
-        const id = newId();
-        if (await this.deliveries.see(unit, trigger.id, slot.toISOString(), id)) continue;
-        await this.intake.accept(unit, {
-          ...{ deployment, place: deployment, definition: version.definition, draft: null },
-          actor: deployment.actor,
-          delivery: { ...deliveryOf(trigger, slot), id },
-        });
-      }
-    await this.deployments.changeTrigger(unit, trigger.id, timesOf(trigger, next));
-  }
-
-  private async skip(
-    unit: UnitOfWork,
-    { id: deployment_id, workspace_id, version }: DeploymentRow,
-    trigger: TriggerRow,
-    slot: Date,
-  ): Promise<void> {
-    const id = newId();
-    if (await this.deliveries.see(unit, trigger.id, slot.toISOString(), id)) return;
-    const delivery = { ...deliveryOf(trigger, slot), id, workspace_id, deployment_id, version };
-    await this.deliveries.add(unit, delivery, { state: 'skipped', reason: 'missed' });
-  }
 }
 
+/** A slot that is due. */
+interface Slot {
+  readonly deployment: DeploymentRow;
+  readonly delivery: ReturnType<typeof deliveryOf>;
+  readonly isMissed: boolean;
+}
+
+interface Found extends DueSlots {
+  readonly deployment: DeploymentRow;
+  readonly trigger: TriggerRow;
+}
+
+function slotsOf({ deployment, trigger, fires, missed }: Found): Slot[] {
+  const slot = (isMissed: boolean) => (at: Date) => ({
+    ...{ deployment, delivery: deliveryOf(trigger, at), isMissed },
+  });
+  return [...missed.map(slot(true)), ...fires.map(slot(false))];
+}
+
+function dueOf({ id, config, next_slot }: TriggerRow, now: Date): DueSlots {
+  if (config.kind !== 'schedule' || next_slot === null) return NOTHING_DUE;
+  return dueSlots(config, new Date(next_slot), new Date(now.getTime() - jitterMs(config, id)));
+}
+
+const NOTHING_DUE: DueSlots = { fires: [], missed: [], next: null };
+
 const deliveryOf = ({ id }: TriggerRow, slot: Date) => ({
-  ...{ trigger_id: id, kind: 'schedule' as const, key: slot.toISOString(), headers: {} },
+  ...{ id: newId(), trigger_id: id, kind: 'schedule' as const, key: slot.toISOString(), headers: {} },
   ...{ chain: [], depth: 0, untrusted: false, scheduled_for: slot, payload: undefined },
+});
+
+const skipped = ({ deployment: { id: deployment_id, workspace_id, version }, delivery }: Slot) => ({
+  delivery: { ...delivery, workspace_id, deployment_id, version },
+  end: { state: 'skipped' as const, reason: 'missed' },
 });

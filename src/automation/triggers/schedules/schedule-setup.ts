@@ -10,7 +10,7 @@ import {
   type TriggerSetup,
   TriggerSetups,
 } from '../../automation/index.js';
-import { SchedulesStore } from './schedules.store.js';
+import { SchedulesStore, type SlotTimes } from './schedules.store.js';
 import { jitterMs } from './slots.js';
 
 const SHOWN = 5;
@@ -52,7 +52,7 @@ export class ScheduleSetup implements TriggerSetup, OnModuleInit {
 }
 
 /** The slot that comes next, and when it fires. */
-export function timesOf({ id, config }: TriggerRow, slot: Date | null) {
+export function timesOf({ id, config }: TriggerRow, slot: Date | null): SlotTimes {
   if (slot === null || config.kind !== 'schedule') return { next_slot: null, next_at: null };
   return { next_slot: slot, next_at: new Date(slot.getTime() + jitterMs(config, id)) };
 }

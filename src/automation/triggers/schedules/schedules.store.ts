@@ -1,7 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
-import type { TriggerRow } from '../../automation/index.js';
+import type { DeploymentRow, TriggerRow } from '../../automation/index.js';
+
+export interface DueDeployment {
+  readonly deployment: DeploymentRow;
+  readonly triggers: readonly TriggerRow[];
+}
+
+/** A slot, and when it fires; null: none comes any more. */
+export interface SlotTimes {
+  readonly next_slot: Date | null;
+  readonly next_at: Date | null;
+}
 
 /** When schedules fire, by the clock of the database alone. */
 @Injectable()
@@ -13,17 +24,30 @@ export class SchedulesStore {
     return new Date(rows[0]?.now ?? Number.NaN);
   }
 
-  /** Triggers that are due, of some deployments or of one; no other process fires them before `unit` ends. */
-  async takeDue(unit: UnitOfWork, limit: number, only?: string): Promise<TriggerRow[]> {
+  /** Deployments with triggers that are due, or one of them; no other process fires them before `unit` ends. */
+  async takeDue(unit: UnitOfWork, limit: number, only?: string): Promise<DueDeployment[]> {
     const those = only === undefined ? dueIds(limit) : sql`${only}::uuid`;
-    const { rows } = await sql<TriggerRow>`
-      with due as materialized (
-        select id from automation_deployment where state = 'live' and id in (${those})
-        order by id for no key update skip locked)
-      select t.* from automation_trigger t where t.deployment_id in (select id from due)
-        and t.kind = 'schedule' and t.position is not null and t.next_at <= now()
-      order by t.next_at`.execute(unit.tables());
-    return rows;
+    const { rows: deployments } = await sql<DeploymentRow>`
+      select * from automation_deployment where state = 'live' and id in (${those})
+      order by id for no key update skip locked`.execute(unit.tables());
+    if (deployments.length === 0) return [];
+    const { rows: triggers } = await sql<TriggerRow>`
+      select * from automation_trigger where deployment_id = any(${deployments.map(({ id }) => id)}::uuid[])
+        and kind = 'schedule' and position is not null and next_at <= now()
+      order by next_at`.execute(unit.tables());
+    const of = Map.groupBy(triggers, ({ deployment_id }) => deployment_id);
+    return deployments.map(deployment => ({ deployment, triggers: of.get(deployment.id) ?? [] }));
+  }
+
+  /** Sets when triggers fire next. */
+  async setTimes(unit: UnitOfWork, times: readonly (SlotTimes & { readonly id: string })[]): Promise<void> {
+    const ids = times.map(({ id }) => id);
+    const slots = times.map(({ next_slot }) => next_slot?.toISOString() ?? null);
+    const instants = times.map(({ next_at }) => next_at?.toISOString() ?? null);
+    await sql`
+      update automation_trigger t set next_slot = n.next_slot, next_at = n.next_at
+      from unnest(${ids}::uuid[], ${slots}::timestamptz[], ${instants}::timestamptz[]) as n (id, next_slot, next_at)
+      where t.id = n.id`.execute(unit.tables());
   }
 
   /** Deployments with triggers that are due. */

@@ -44,7 +44,7 @@ function chosen({ missed }: ScheduleTrigger, slots: Date[], isFresh: (slot: Date
 function newestFrom(schedule: ScheduleTrigger, first: Date, now: Date): Date[] {
   for (let window = FIRST_WINDOW_MS; ; window *= 2) {
     const from = Math.max(first.getTime(), now.getTime() - window);
-    const found = nextFires(schedule, new Date(from - 1), MAX_LOOKED_AT + 1).filter(slot => slot <= now);
+    const found = nextFires(schedule, new Date(from - 1), MAX_LOOKED_AT + 1, now);
     if (from === first.getTime() || found.length > MAX_LOOKED_AT / 2)
       return found.slice(0, MAX_LOOKED_AT + 1);
   }
