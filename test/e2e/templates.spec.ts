@@ -63,6 +63,28 @@ describe('a template', () => {
   let workspace: string;
   let id: string;
 
+  it('has nothing that people handed in by forms', async () => {
+    const from = await service.workspace(ada);
+    await write(from, {
+      ...{
+        'forms/poll.form': 'title: Poll\nfields: []\n',
+        'forms/poll.files/1/cv.txt': 'x',
+        'other.files/a.txt': 'x',
+      },
+      'forms/poll.csv': 'submission_id,submitted_at,name\n1,t,Ada\n',
+      'answers.CSV': '\uFEFFname;"submission_id"\r\nAda;1\r\n',
+      'cities.csv': 'city,population\nBerlin,3700000\nsubmission_id,1\n',
+    });
+    const { template } = await publish(from, { slug: 'poll' });
+    const [version] = template.versions;
+    expect(version.skipped.toSorted()).toEqual(['answers.CSV', 'forms/poll.csv', 'forms/poll.files']);
+    const { body } = await ada.client.get(`/api/templates/${template.id}/versions/1/files`);
+    expect(body.items.map(({ path: at }: Json) => at).toSorted()).toEqual(
+      expect.arrayContaining(['cities.csv', 'forms/poll.form', 'other.files/a.txt']),
+    );
+    expect(JSON.stringify(body.items)).not.toMatch(/poll\.csv|answers|cv\.txt/);
+  });
+
   it('is published, listed, and a workspace is made of it, disarmed', async () => {
     workspace = await service.workspace(ada);
     const markdown = '# {{ params.team }}\n\n{{params.tone}} {{ params.other }}\n';

@@ -61,3 +61,40 @@ function withoutEmptied(kept: readonly Entry[], parents: ReadonlySet<string>): E
   }
   return rest.reverse();
 }
+
+/** The column by which tables of responses to forms know their rows. */
+const RESPONSE_COLUMN = /(^|[,;\t])"?submission_id"?([,;\t]|$)/;
+const TABLE = /\.csv$/i;
+const FORM = /\.form$/i;
+
+/**
+ * What people handed in by forms is theirs, and comes along to no other workspace: tables of responses, and the folders of
+ * files beside the forms. `headOf` reads the first bytes of a file.
+ */
+export async function splitResponses(
+  entries: readonly Entry[],
+  headOf: (path: string) => Promise<string>,
+): Promise<{ kept: Entry[]; responses: string[] }> {
+  const folders = new Set<string>();
+  for (const { path, type } of entries)
+    if (type === 'file' && FORM.test(path)) folders.add(path.replace(FORM, '.files'));
+  const kept: Entry[] = [];
+  const responses: string[] = [];
+  const inside = new Set<string>();
+  for (const entry of entries) {
+    const { path, type } = entry;
+    if (inside.has(parentOf(path))) {
+      if (type === 'directory') inside.add(path);
+      continue;
+    }
+    const isFolder = type === 'directory' && folders.has(path);
+    if (isFolder) inside.add(path);
+    const isTable =
+      type === 'file' && TABLE.test(path) && RESPONSE_COLUMN.test(firstLine(await headOf(path)));
+    if (isFolder || isTable) responses.push(path);
+    else kept.push(entry);
+  }
+  return { kept, responses };
+}
+
+const firstLine = (text: string): string => text.replace(/^\uFEFF/, '').split(/\r?\n/, 1)[0] ?? '';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { type FoundSecret, SecretScan } from '#libs/secret-scan/index.js';
-import { batchesOf, type Entry, type WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { batchesOf, type Entry, isNoFile, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
 import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
@@ -20,13 +20,15 @@ import { templateBlocked, templateFailed, templatePublished } from '../records/t
 import { folderOfVersion, removeTemplateFiles, TemplateFolders } from '../records/template-folders.js';
 import { type PublishInput, publishFiles, templatePublish } from '../records/template-operations.js';
 import { type CopiedVersion, TemplatesStore } from '../records/templates.store.js';
-import { IGNORE_FILE, ignoredIn, selectEntries } from './left-out.js';
+import { IGNORE_FILE, ignoredIn, selectEntries, splitResponses } from './left-out.js';
 
 const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
 const CONCURRENCY = 2;
 const MAX_FINDINGS = 1000;
 const MAX_FILES = 100_000;
 const MAX_BYTES = 2 * 1024 ** 3;
+/** Where the first line of a table ends, or it is none of ours. */
+const HEAD_BYTES = 64 * 1024;
 
 type Publish = Operation<PublishInput>;
 
@@ -103,11 +105,12 @@ export class TemplatePublication implements OperationWork<PublishInput> {
     const source = this.workspaceFolders.open(workspace);
     const manifest = parseManifest((await textOf(source, MANIFEST)) ?? '');
     const ignored = ignoredIn((await textOf(source, IGNORE_FILE)) ?? '');
-    const entries = await selectEntries(await source.listAll(''), [...ignored, ...manifest.exclude]);
+    const selected = await selectEntries(await source.listAll(''), [...ignored, ...manifest.exclude]);
+    const { kept: entries, responses } = await splitResponses(selected, path => headOf(source, path));
     const bytes = requireFitting(entries);
     await this.requireRoom(subject_id, bytes);
     const target = await this.folders.create(version);
-    const copied: Copied = { done: 0, bytes_done: 0, skipped: [] };
+    const copied: Copied = { done: 0, bytes_done: 0, skipped: [...responses] };
     const publish = () => report({ ...copied, total: entries.length, bytes_total: bytes });
     await publish();
     const findings: FoundSecret[] = [];
@@ -156,6 +159,23 @@ const versionOf = ({ template_id, version_id }: PublishInput) => ({ id: version_
 async function textOf(files: WorkspaceFs, path: string): Promise<string | null> {
   const entry = await files.find(path);
   return entry?.type === 'file' ? (await files.readBytes(path, MAX_MANIFEST_BYTES)).toString('utf8') : null;
+}
+
+/** The first bytes of a file; nothing where it is gone meanwhile, or no file any more. */
+async function headOf(files: WorkspaceFs, path: string): Promise<string> {
+  try {
+    const file = await files.openRead(path);
+    try {
+      const chunks: Buffer[] = [];
+      for await (const chunk of file.stream({ end: HEAD_BYTES })) chunks.push(chunk as Buffer);
+      return Buffer.concat(chunks).toString();
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (isNoFile(error)) return '';
+    throw error;
+  }
 }
 
 function requireFitting(entries: readonly Entry[]): number {

@@ -153,7 +153,10 @@ export class TemplateVersionView {
   })
   findings: TemplateFindingView[];
 
-  @Field.text('Paths that are links or special files, and do not come along', { list: true, example: [] })
+  @Field.text('Paths that do not come along: links, special files, and what people handed in by forms', {
+    list: true,
+    example: [],
+  })
   skipped: string[];
 
   @Field.id('Who published it; null: it comes with the service', { nullable: true })
