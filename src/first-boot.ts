@@ -252,5 +252,7 @@ Send a first message to an agent; paste this into another terminal in this folde
   # fetch the file it made
   curl -s "${url}/api/workspaces/$WORKSPACE/files/download?path=hello.txt" -H "X-API-Key: $KEY"
 
+README.md goes on from here: a site, a server, a form and an automation of the workspace Welcome, and a second person.
+
 `;
 }

@@ -14,6 +14,7 @@ import yauzl from 'yauzl';
 import yazl from 'yazl';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
+import { Sites } from '../harness/sites.js';
 import { OWN, type Swap, whileSwapping } from '../harness/swapper.js';
 import { multipart, type Seen, Visitor } from '../harness/visitor.js';
 
@@ -398,6 +399,54 @@ describe('what is written from elsewhere, while its place is swapped for links t
         status: 409,
         body: { detail: '"dir" is a symbolic link, and links are not followed' },
       });
+    },
+    PATIENCE_MS,
+  );
+});
+
+describe('what is published as a site, while it is swapped for links to the outside,', () => {
+  it(
+    'is the files of the folder or a version that failed, and each file is whole',
+    async () => {
+      const sites = await Sites.in(service, ada, workspace);
+      const site = await sites.make({ 'index.html': 'one', 'page.html': OWN });
+      const { slug } = site;
+      aFolder(`${slug}/dir`);
+      // Rewritten in place: a file that is all of one letter, and long enough to be read in pieces.
+      const letters = ['a', 'b'].map(letter => letter.repeat(3_000_000));
+      put(`${slug}/long.txt`, letters[0] ?? '');
+      let turn = 0;
+      let isOver = false;
+      const rewriting = (async () => {
+        while (!isOver) {
+          await ada.client.put(`/api/workspaces/${workspace}/files/content`, {
+            ...{ path: `${slug}/long.txt`, content: letters[++turn % 2] },
+          });
+        }
+      })();
+      try {
+        await swapping([fileSwap(`${slug}/page.html`), folderSwap(`${slug}/dir`)], () =>
+          rounds(async () => {
+            const version = await sites.publish(site);
+            expectClean('the version', { status: 200, text: JSON.stringify(version) }, [200]);
+            expectClean('its log', { status: 200, text: await sites.log(version) }, [200]);
+            if (version.state !== 'live') {
+              expect([version.state, version.error]).toEqual(['failed', expect.any(String)]);
+              return;
+            }
+            for (const address of ['/page', ...NAMES.map(name => `/dir/${name}`), `/dir/${OUTSIDE_ONLY}`])
+              expect([OWN, '404']).toContain(await sites.shown(site, address));
+            expect(letters).toContain(await sites.shown(site, '/long.txt'));
+          }, 6),
+        );
+      } finally {
+        isOver = true;
+        await rewriting;
+      }
+      replace(`${slug}/dir`);
+      const last = await sites.publish(site);
+      expect(last).toMatchObject({ state: 'live' });
+      expect(await sites.shown(site, '/dir/secret.txt')).toBe('404');
     },
     PATIENCE_MS,
   );
