@@ -60,8 +60,8 @@ const BOUNDS = [
 ];
 
 /**
- * The schema of an output without its descriptions, bounds and formats: its names and types say enough, and every client pays for each
- * word. Nor is it closed: fields may come.
+ * The schema of an output without its descriptions, bounds and formats, and below its first level without what is required:
+ * its names and types say enough, and every client pays for each word. Nor is it closed: fields may come.
  */
 export function undescribed({ description: _, ...schema }: Schema): Schema {
   const { properties, items, anyOf } = schema;
@@ -74,4 +74,9 @@ export function undescribed({ description: _, ...schema }: Schema): Schema {
 }
 
 const eachOf = (properties: Schema): Schema =>
-  Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, undescribed(inner as Schema)]));
+  Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, within(inner as Schema)]));
+
+function within(inner: Schema): Schema {
+  const { required: _, ...schema } = undescribed(inner);
+  return isSchema(schema.items) ? { ...schema, items: within(schema.items) } : schema;
+}

@@ -9,13 +9,19 @@ const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 export const MAX_COUNTED_BYTES = 32 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const NUL = 0;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** To write a character as JSON that must be escaped takes so much longer than another. */
+const WEIGHT_OF_ESCAPED = 5;
+/** What a text may weigh for each byte that it may have: one of nothing but line ends has half as many. */
+const MAX_WEIGHT_OF_BYTE = 2.5;
 
 export interface ReadTextOptions {
   /** From 1. */
   start_line?: number;
   /** Inclusive. */
   end_line?: number;
-  /** Of `content`; default 10 MiB. */
+  /** Of `content`; default 10 MiB. Less, where there is much in it that takes longer to write as JSON: line ends, quotes. */
   max_bytes?: number;
 }
 
@@ -76,6 +82,7 @@ class LineWindow {
   private readonly maxBytes: number;
   private readonly kept: Buffer[] = [];
   private keptBytes = 0;
+  private weight = 0;
   private keptEnds = 0;
   private line = 1;
   private atLineStart = true;
@@ -89,7 +96,9 @@ class LineWindow {
 
   take(chunk: Buffer): void {
     let from = this.isWanted() ? 0 : -1;
-    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1)) {
+    // Byte by byte: a search for each line end would be slower where there are many.
+    for (let at = 0; at < chunk.byteLength; at++) {
+      if (chunk[at] !== NEWLINE) continue;
       const wasWanted = this.isWanted();
       this.line++;
       if (wasWanted && !this.isWanted()) {
@@ -132,11 +141,18 @@ class LineWindow {
   }
 
   private keep(bytes: Buffer): void {
-    const fitting = bytes.subarray(0, this.maxBytes - this.keptBytes);
-    if (fitting.byteLength < bytes.byteLength) this.truncated = true;
-    this.keptBytes += fitting.byteLength;
-    this.keptEnds += countEnds(fitting);
-    if (fitting.byteLength > 0) this.kept.push(Buffer.from(fitting));
+    const room = Math.min(bytes.byteLength, this.maxBytes - this.keptBytes);
+    const maxWeight = this.maxBytes * MAX_WEIGHT_OF_BYTE;
+    let end = 0;
+    for (; end < room; end++) {
+      const byte = bytes[end] ?? 0;
+      this.weight += byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? WEIGHT_OF_ESCAPED : 1;
+      if (this.weight > maxWeight) break;
+      if (byte === NEWLINE) this.keptEnds++;
+    }
+    if (end < bytes.byteLength) this.truncated = true;
+    this.keptBytes += end;
+    if (end > 0) this.kept.push(Buffer.from(bytes.subarray(0, end)));
   }
 }
 
@@ -149,11 +165,4 @@ function wholeLines(bytes: Buffer): Buffer {
   const lead = bytes[end - 1] ?? 0;
   const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
   return bytes.subarray(0, end - 1 + length <= bytes.byteLength ? bytes.byteLength : Math.max(0, end - 1));
-}
-
-/** Byte by byte: a search for each would be slower where there are many. */
-function countEnds(bytes: Buffer): number {
-  let ends = 0;
-  for (let at = 0; at < bytes.byteLength; at++) if (bytes[at] === NEWLINE) ends++;
-  return ends;
 }

@@ -158,6 +158,14 @@ describe('readText', () => {
     }
   });
 
+  it('gives fewer lines where they take long to write as JSON, and goes on after them', async () => {
+    await workspace.put('ends', '\n'.repeat(1000));
+    const first = await workspace.fs.readText('ends', { max_bytes: 1000 });
+    expect(first).toMatchObject({ end_line: 500, total_lines: 1000, truncated: true });
+    const rest = await workspace.fs.readText('ends', { start_line: 501, max_bytes: 1000 });
+    expect(rest).toMatchObject({ content: '\n'.repeat(500), end_line: 1000, truncated: false });
+  });
+
   it('finds lines and characters across chunks', async () => {
     const line = `${'€'.repeat(999)}\n`;
     await workspace.put('big', line.repeat(300));

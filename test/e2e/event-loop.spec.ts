@@ -169,6 +169,23 @@ describe('a file', () => {
   );
 
   it.each([
+    ['line ends', '\n'],
+    ['short lines', 'a\n'],
+    ['quotes', '"'],
+    ['signs that nobody sees', '\u0001'],
+  ])(
+    'of nothing but %s is read without keeping others waiting',
+    async (name, unit) => {
+      put(`read/${name}.txt`, unit.repeat((16 * MIB) / unit.length));
+      await expectNoWait(async () => {
+        const answer = await ada.client.get(`${files()}/content?path=read/${name}.txt`);
+        expect(answer).toMatchObject({ status: 200, body: { start_line: 1, truncated: true } });
+      });
+    },
+    HOSTILE_MS,
+  );
+
+  it.each([
     ['nested lists', '['.repeat(30_000)],
     ['nested maps', '{a: '.repeat(15_000)],
     ['block lists', '- '.repeat(30_000)],

@@ -4,6 +4,7 @@ import { ListOfWorkspace, WorkspaceId } from '../core/index.js';
 const PATH = { max: 4096, example: 'notes/plan.md' };
 const FOLDER = { max: 4096, example: 'notes' };
 const SORTS = ['path', 'newest'] as const;
+const DOCUMENTS = ['pdf', 'notebook'] as const;
 const ENTRY_TYPES = ['file', 'directory', 'symlink', 'other'] as const;
 
 export class ListFiles extends ListOfWorkspace {
@@ -72,6 +73,12 @@ export class ReadContent extends FilePath {
 
   @Field.integer('Last line to return', { min: 1, optional: true, example: 200 })
   end_line?: number;
+
+  @Field.boolean(
+    'A PDF as its text, a notebook (.ipynb) as its cells with their outputs; default false, for agents true',
+    { optional: true },
+  )
+  rendered?: boolean;
 }
 
 export class WriteContent extends FilePath {
@@ -223,6 +230,11 @@ export class ContentView {
     example: { media_type: 'image/png', width: 640, height: 480, data: 'iVBORw0KGgo=' },
   })
   image?: ImageContent;
+
+  @Field.choice('What the lines were made of, with rendered; they are none of the file itself', DOCUMENTS, {
+    optional: true,
+  })
+  rendered?: (typeof DOCUMENTS)[number];
 }
 
 export class WrittenView extends EntryView {

@@ -4,6 +4,7 @@ import { ArchivesModule } from '../archives/index.js';
 import { ChangesModule } from '../changes/index.js';
 import { CoreModule } from '../core/index.js';
 import { SandboxesModule } from '../sandboxes/index.js';
+import { DocumentTexts } from './document-texts.js';
 import { FileFindingService } from './file-finding.service.js';
 import { FileTreeService } from './file-tree.service.js';
 import { FileTrees } from './file-trees.js';
@@ -29,6 +30,7 @@ import { TreeScan } from './tree-scan.js';
     FilesService,
     FilesTogetherService,
     FileFindingService,
+    DocumentTexts,
     FileTrees,
     TreeScan,
   ],

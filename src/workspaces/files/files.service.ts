@@ -24,6 +24,7 @@ import {
 } from '../../platform/errors/index.js';
 import { FolderZips, type ZippedFolder } from '../archives/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
+import { DocumentTexts } from './document-texts.js';
 import { FileTrees } from './file-trees.js';
 import {
   ContentView,
@@ -102,6 +103,7 @@ export class FilesService {
     private readonly folders: WorkspaceFolders,
     private readonly zips: FolderZips,
     private readonly trees: FileTrees,
+    private readonly documents: DocumentTexts,
   ) {}
 
   @Action({
@@ -164,15 +166,19 @@ export class FilesService {
       name: 'read_file',
       title: 'Read a file',
       description:
-        'Read a text file or an image of a workspace, or some of the lines, each after its number and a tab, which are no part of it. ' +
+        'Read a text file, an image, a PDF or a notebook of a workspace, or some of the lines, each after its number and a tab, which are no part of it. ' +
         'A long file comes in parts: the last line says where to go on.',
-      agents: { text: fileTexts.read, images: fileTexts.images },
+      agents: { text: fileTexts.read, images: fileTexts.images, defaults: { rendered: true } },
     },
     refuses: { ...ABSENT, 409: 'Neither text nor an image', 413: 'The lines lie beyond the first 32 MiB' },
   })
-  async read(actor: Actor, { workspace_id, path, start_line, end_line }: ReadContent): Promise<ContentView> {
+  async read(actor: Actor, input: ReadContent): Promise<ContentView> {
+    const { workspace_id, path, start_line, end_line, rendered = false } = input;
     const files = await this.open(actor, workspace_id);
-    const read = await teaching(files, () => textOrImage(files, path, { start_line, end_line }), path);
+    const work = async () =>
+      (rendered ? await this.documents.read(files, input) : undefined) ??
+      textOrImage(files, path, { start_line, end_line });
+    const read = await teaching(files, work, path);
     KnownFiles.current?.learned(read);
     return read;
   }

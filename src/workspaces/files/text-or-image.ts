@@ -15,7 +15,7 @@ const MAX_IMAGE_SIDE = 8_000;
 const HEAD_BYTES = 512;
 
 const KINDS: readonly (readonly [start: string, kind: string])[] = [
-  ['%PDF-', 'a PDF; a command like pdftotext gives its text'],
+  ['%PDF-', 'a PDF; rendered=true gives its text'],
   ['PK\u0003\u0004', 'a zip archive, or a document that is one; unzip -l lists it'],
   ['PK\u0005\u0006', 'an empty zip archive'],
   ['\u001f\u008b', 'compressed with gzip; zcat shows it'],

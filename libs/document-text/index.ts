@@ -1,0 +1,1 @@
+export type { PdfLimits, PdfText } from './pdf-text-task.js';
