@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { makePdf } from '../../test/fakes/pdf.js';
 import { notebookText } from './notebook-text-task.js';
-import { makePdf } from './pdf.fixture.js';
 import { pdfText } from './pdf-text-task.js';
 
 const limits = { characters: 100_000, ms: 60_000 };

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { makePdf } from '../../libs/document-text/pdf.fixture.js';
+import { makePdf } from '../fakes/pdf.js';
 import { type AgentGround, startAgents } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 import type { Person } from '../harness/service.js';
