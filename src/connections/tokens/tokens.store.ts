@@ -38,6 +38,8 @@ export type FoundTokenSet = TokenSetRow & {
   readonly is_valid: boolean;
   /** Seconds until it may be renewed again. */
   readonly backs_off: number;
+  /** Its use was noted within the last minute. */
+  readonly is_noted: boolean;
 };
 
 const PLACE = 'token_set';
@@ -83,7 +85,8 @@ export class TokensStore {
   async find(id: string, within: Queries = this.database): Promise<FoundTokenSet | undefined> {
     const { rows } = await sql<FoundTokenSet>`
       select *, coalesce(fresh_until > now(), true) as is_fresh, coalesce(access_expires_at > now(), true) as is_valid,
-        greatest(0, coalesce(extract(epoch from retry_at - now()), 0))::float8 as backs_off
+        greatest(0, coalesce(extract(epoch from retry_at - now()), 0))::float8 as backs_off,
+        coalesce(last_used_at > now() - interval '1 minute', false) as is_noted
       from token_set where id = ${id}`.execute(within.tables());
     return rows[0];
   }

@@ -10,7 +10,6 @@ import { decode, type HeldToken, hold, type TokenSet } from './token-set.js';
 import {
   connectionTopic,
   type FoundTokenSet,
-  type TokenSetRow,
   type TokenStanding,
   TokensStore,
 } from './tokens.store.js';
@@ -23,6 +22,12 @@ export class ReauthorizationNeeded extends Conflict {
   constructor(readonly reason: string | null) {
     super(`This connection has to be authorized again${reason ? `: ${reason}` : ''}`);
   }
+}
+
+interface Usable {
+  readonly token: HeldToken;
+  /** Its use was noted a moment ago. */
+  readonly isNoted: boolean;
 }
 
 /** The tokens of integrations and connectors. A token leaves the vault only into a request that is being sent. */
@@ -87,12 +92,12 @@ export class Tokens {
     send: (token: HeldToken) => Promise<T>,
     isRejected: (result: T) => boolean = () => false,
   ): Promise<T> {
-    const token = await this.usable(id);
+    const { token, isNoted } = await this.usable(id);
     const result = await send(token);
-    await this.store.noteUse(id);
+    if (!isNoted) await this.store.noteUse(id);
     if (!isRejected(result)) return result;
     const another = await this.afterRejection(id, token.revision);
-    return another ? send(another) : result;
+    return another ? send(another.token) : result;
   }
 
   /**
@@ -103,7 +108,7 @@ export class Tokens {
     await this.afterRejection(id, revision);
   }
 
-  private async usable(id: string, rejected?: number): Promise<HeldToken> {
+  private async usable(id: string, rejected?: number): Promise<Usable> {
     const wakeUp = new Subscription(this.topics, connectionTopic(id));
     const late = AbortSignal.timeout(MAX_WAIT_MS);
     try {
@@ -129,7 +134,7 @@ export class Tokens {
   }
 
   /** Undefined where there is no other: the caller gets what the provider said. */
-  private async afterRejection(id: string, revision: number): Promise<HeldToken | undefined> {
+  private async afterRejection(id: string, revision: number): Promise<Usable | undefined> {
     const row = await this.store.find(id);
     if (!row) return undefined;
     if (row.revision !== revision) return this.usable(id);
@@ -141,10 +146,10 @@ export class Tokens {
     return undefined;
   }
 
-  private async held(row: TokenSetRow): Promise<HeldToken> {
+  private async held(row: FoundTokenSet): Promise<Usable> {
     const opened = await this.store.open(row);
     if (!opened) throw new NotFound('No such connection');
-    return hold(decode(opened.secret, row.scopes), row.revision);
+    return { token: hold(decode(opened.secret, row.scopes), row.revision), isNoted: row.is_noted };
   }
 }
 
