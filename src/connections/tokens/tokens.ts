@@ -7,12 +7,7 @@ import type { Refresher } from './refresher.js';
 import { tokensChanged } from './token-events.js';
 import { TokenRenewal } from './token-renewal.js';
 import { decode, type HeldToken, hold, type TokenSet } from './token-set.js';
-import {
-  connectionTopic,
-  type FoundTokenSet,
-  type TokenStanding,
-  TokensStore,
-} from './tokens.store.js';
+import { connectionTopic, type FoundTokenSet, type TokenStanding, TokensStore } from './tokens.store.js';
 
 /** How long a request waits for tokens that another renews. */
 const MAX_WAIT_MS = 30_000;
