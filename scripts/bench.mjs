@@ -9,7 +9,7 @@ import { reachablePlace } from './lib/reachable.mjs';
 import { SetupError } from './lib/setup-error.mjs';
 
 /** They take long, and are run by their name alone, with what follows it. */
-const ON_DEMAND = ['loop', 'mutants', 'soak'];
+const ON_DEMAND = ['craft', 'loop', 'mutants', 'soak'];
 const asked = process.argv.slice(2);
 const demanded = ON_DEMAND.find(name => name === asked[0]);
 const only = demanded ? [demanded] : asked;

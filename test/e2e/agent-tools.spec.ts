@@ -253,6 +253,33 @@ describe('calls of one step', () => {
     expect(at('tool.started', 'r3')).toBeGreaterThan(at('tool.finished', 'w2'));
   });
 
+  it('are made eight at a time at most, in their order', async () => {
+    const { end, call } = await untilEnd();
+    const long = Array.from({ length: 8 }, (_, n) => ({ ...call, id: `long${n}` }));
+    model.reply([{ tools: [...long, { ...read('order.txt'), id: 'ninth' }] }, { text: 'Read.' }]);
+    const sent = await agent.send('go', { workspace_id });
+    const started = new Set<string>();
+    await agent.until(sent, ({ event, data }) => {
+      if (event === 'tool.started') started.add(data.id);
+      return started.size === 8;
+    });
+    expect([...started].toSorted()).toEqual(long.map(({ id }) => id));
+    end();
+    const { result } = await agent.ended(sent);
+    const ids = [...long.map(({ id }) => id), 'ninth'];
+    expect(result.toolOutputs.map(({ id, is_error }: Json) => [id, is_error])).toEqual(
+      ids.map(id => [id, false]),
+    );
+    const events = await agent.events(sent);
+    const ninth = events.findIndex(({ event, data }) => event === 'tool.started' && data.id === 'ninth');
+    const ended = events.findLastIndex(({ event, data }) => event === 'tool.finished' && data.id !== 'ninth');
+    expect(ninth).toBeGreaterThan(ended);
+    const results = messagesOf(model.requests.at(-1) ?? { body: {} }).filter(
+      ({ role }: Json) => role === 'tool',
+    );
+    expect(results.map(({ tool_call_id }: Json) => tool_call_id)).toEqual(ids);
+  });
+
   it('end together with the run that is stopped', async () => {
     const { end, call } = await untilEnd();
     model.reply([{ tools: [call, { ...read('order.txt'), id: 'r1' }] }, { text: 'Never said.' }]);

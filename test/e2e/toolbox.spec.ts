@@ -160,6 +160,10 @@ describe('file tools', () => {
     });
     expect((await call('list_files', { path: 'docs' })).output).toBe('docs/a.md (12 bytes)');
     expect((await call('search_files', { query: 'three' })).output).toBe('docs/a.md:3: three');
+    await call('write_file', { path: 'many.txt', content: 'heron\n'.repeat(150) });
+    const many = (await call('search_files', { query: 'heron', path: 'many.txt' })).output.split('\n');
+    expect(many).toHaveLength(101);
+    expect(many.at(-1)).toMatch(/there are more: narrow it/);
     expect((await call('search_files', { query: 'nowhere to be found' })).output).toBe('Nothing found');
     expect((await call('read_file', { path: 'docs/a.md', start_line: 2, end_line: 2 })).output).toBe(
       '2\t2\n(lines 2–2 of 3; go on with start_line=3)',
@@ -182,6 +186,15 @@ describe('file tools', () => {
       start = next === undefined ? undefined : Number(next);
     }
     expect(read).toEqual(lines.map((line, i) => `${i + 1}\t${line}`));
+    // Of one that does not fit only the beginning, as a search finds the rest.
+    await call('write_file', { path: 'longer.txt', content: `${lines.join('\n')}\n`.repeat(2) });
+    const beginning = (await call('read_file', { path: 'longer.txt' })).output;
+    expect(beginning.length).toBeLessThan(12_500);
+    expect(beginning).toMatch(
+      /\(lines 1–\d+ of 9000; find the lines that matter with search_files; go on with start_line=\d+\)$/,
+    );
+    const asked = (await call('read_file', { path: 'longer.txt', start_line: 1, end_line: 1_900 })).output;
+    expect(asked.split('\n')).toHaveLength(1_901);
     await call('write_file', { path: 'wide.txt', content: 'x'.repeat(1_000_000) });
     const { output } = await call('read_file', { path: 'wide.txt' });
     expect(output).toMatch(/^1\tx{2000}… \(/);

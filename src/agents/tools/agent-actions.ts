@@ -12,6 +12,7 @@ import {
 } from '../../platform/actions/index.js';
 import { checked, Field } from '../../platform/dto/index.js';
 import { Forbidden, problemOf } from '../../platform/errors/index.js';
+import { leanSchema } from './lean-schema.js';
 import {
   type CallSubject,
   failed,
@@ -62,17 +63,17 @@ const OFFERS: readonly ToolOffer[] = [
   {
     name: 'actions_search',
     description: 'Find what the service can do besides these tools: actions, each with its effect.',
-    schema: inputSchemaOf(SearchActions),
+    schema: leanSchema(inputSchemaOf(SearchActions)),
   },
   {
     name: 'actions_describe',
     description: 'Show one action with the JSON Schemas of its input and output.',
-    schema: inputSchemaOf(DescribeAction),
+    schema: leanSchema(inputSchemaOf(DescribeAction)),
   },
   {
     name: RUN_TOOL,
     description: 'Run an action in this workspace, on the authority of the person you work for.',
-    schema: inputSchemaOf(RunAction),
+    schema: leanSchema(inputSchemaOf(RunAction)),
   },
 ];
 

@@ -3,6 +3,7 @@ import { inputSchemaOf } from '#libs/fields/index.js';
 import { checked, Field } from '../../platform/dto/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { SKILL, type Skill } from '../subagents/index.js';
+import { leanSchema } from './lean-schema.js';
 import {
   failed,
   type ListedTool,
@@ -23,7 +24,7 @@ class SkillInput {
 const OFFER = {
   name: SKILL,
   description: 'Read the instructions of a skill, before work that it covers.',
-  schema: inputSchemaOf(SkillInput),
+  schema: leanSchema(inputSchemaOf(SkillInput)),
 };
 
 /** The tool by which a model reads the skills of its workspace. */

@@ -14,6 +14,7 @@ import { Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
 import { writingAs } from '../../workspaces/changes/index.js';
 import { KnownFiles } from '../../workspaces/files/index.js';
 import { ToolNames } from '../subagents/index.js';
+import { leanSchema } from './lean-schema.js';
 import { ShellTools } from './shell.tools.js';
 import {
   failed,
@@ -54,6 +55,10 @@ export class ActionTool implements Tool {
 
   get name(): string {
     return this.tool.name;
+  }
+
+  get untold(): readonly string[] {
+    return this.tool.agents.untold ?? [];
   }
 
   get title(): string {
@@ -179,6 +184,8 @@ function fieldFault({ name, schema }: Tool, input: unknown): string | undefined 
 export class Toolbox implements ToolProvider, OnModuleInit {
   readonly kind = 'workspace';
   private known: ReadonlyMap<string, Tool> | undefined;
+  /** The tools as models are offered them, by their names. */
+  private readonly offers = new Map<string, ToolOffer>();
 
   constructor(
     private readonly shellTools: ShellTools,
@@ -245,9 +252,21 @@ export class Toolbox implements ToolProvider, OnModuleInit {
     );
   }
 
+  private offerOf(tool: Tool): ToolOffer {
+    const { name, description, schema } = tool;
+    const known = this.offers.get(name);
+    if (known) return known;
+    const untold = tool instanceof ActionTool ? tool.untold : [];
+    const offer = { name, description, schema: leanSchema(schema, untold) };
+    this.offers.set(name, offer);
+    return offer;
+  }
+
   open({ runId, actor, workspaceId, guide, shell, inSandbox, known }: ToolScope): OpenTools {
     return {
-      offered: this.all().filter(({ name }) => guide.allows(name)),
+      offered: this.all()
+        .filter(({ name }) => guide.allows(name))
+        .map(tool => this.offerOf(tool)),
       subjectOf: name => {
         const tool = guide.allows(name) ? this.find(name) : undefined;
         return tool && { name, effect: tool.effect, isNamed: false };

@@ -35,6 +35,8 @@ export interface ToolDeclaration {
     changed?(output: object): readonly string[];
     /** What it goes by where the model does not say. */
     readonly defaults?: object;
+    /** Fields that they are not told of, as another tool does that or their text has no use for it; taken all the same. */
+    readonly untold?: readonly string[];
   };
 }
 

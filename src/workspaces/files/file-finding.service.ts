@@ -30,7 +30,7 @@ export class FileFindingService {
       title: 'Find files',
       description:
         'Find files and folders of a workspace by name or pattern, on request the last changed first. Leaves out what .gitignore does.',
-      agents: { text: fileTexts.found, defaults: { limit: 200 } },
+      agents: { text: fileTexts.found, defaults: { limit: 200 }, untold: ['cursor'] },
     },
     cancellable: true,
     refuses: { 404: 'No such workspace or path', 409: 'The path is no folder' },

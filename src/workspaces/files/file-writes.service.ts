@@ -48,7 +48,7 @@ export class FileWritesService {
       name: 'write_file',
       title: 'Write a file',
       description: 'Write a whole file in a workspace, making its folders and replacing what was there.',
-      agents: { text: fileTexts.write, changed: fileTexts.path },
+      agents: { text: fileTexts.write, changed: fileTexts.path, untold: ['encoding'] },
     },
     refuses: WRITES,
   })

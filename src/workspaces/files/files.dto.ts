@@ -272,16 +272,18 @@ const MAX_LINES = 2_000;
 const MAX_LINE = 2_000;
 /** Of characters, together with the numbers: less than a result may have. */
 const MAX_SHOWN = 45_000;
+/** Of a file that does not fit and is read from its beginning: enough to see what it is, where a search finds the rest. */
+const MAX_BEGINNING = 12_000;
 /** Beyond that nothing can be shown, whatever the lines are. */
 const LOOKED_AT = MAX_SHOWN * 10;
 
 /** As many lines as a model is shown at once, each after its number; what is left out of a long one is said. */
-function numberedLines(content: string, first: number): string[] {
+function numberedLines(content: string, first: number, most = MAX_SHOWN): string[] {
   const lines = content.slice(0, LOOKED_AT).split('\n');
   // What follows the last line end is no line; where the text goes on, it is none that is whole.
   if (lines.length > 1 && (lines.at(-1) === '' || content.length > LOOKED_AT)) lines.pop();
   const shown: string[] = [];
-  let room = MAX_SHOWN;
+  let room = most;
   for (const line of lines.slice(0, MAX_LINES)) {
     const isLong = line.length > MAX_LINE;
     const text = isLong ? `${line.slice(0, MAX_LINE).toWellFormed()}… (the line goes on)` : line;
@@ -322,14 +324,18 @@ export const fileTexts = {
     return lines.join('\n') || 'Nothing found';
   },
 
-  read({ path, content, start_line, total_lines, size, image }: ContentView): string {
+  read({ path, content, start_line, end_line, total_lines, truncated, size, image }: ContentView): string {
     if (image) return `${path}: ${image.media_type}, ${image.width} × ${image.height} pixels, ${size} bytes`;
     if (size === 0) return '(an empty file)';
     if (content === '') return `(no such lines; the file has ${total_lines ?? 'very many'})`;
-    const shown = numberedLines(content, start_line);
+    const fitting = numberedLines(content, start_line);
+    const isWhole = start_line === 1 && (truncated || end_line === total_lines);
+    const isLong = isWhole && fitting.length < end_line;
+    const shown = isLong ? numberedLines(content, 1, MAX_BEGINNING) : fitting;
     const last = start_line - 1 + shown.length;
     const whole = total_lines === null ? `a file of ${size} bytes` : `${total_lines}`;
-    const goOn = last === total_lines ? '' : `; go on with start_line=${last + 1}`;
+    const found = isLong ? '; find the lines that matter with search_files' : '';
+    const goOn = last === total_lines ? '' : `${found}; go on with start_line=${last + 1}`;
     const isPart = start_line > 1 || last !== total_lines;
     if (isPart) shown.push(`(lines ${start_line}–${last} of ${whole}${goOn})`);
     return shown.join('\n');

@@ -118,7 +118,11 @@ export class FilesService {
       name: 'list_files',
       title: 'List files',
       description: 'List a folder of a workspace; what is too long as a tree.',
-      agents: { text: fileTexts.list, defaults: { limit: 200, ignored: false, tree: true } },
+      agents: {
+        text: fileTexts.list,
+        defaults: { limit: 200, ignored: false, tree: true },
+        untold: ['cursor', 'tree'],
+      },
     },
     cancellable: true,
     refuses: ABSENT,

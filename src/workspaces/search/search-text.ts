@@ -4,7 +4,7 @@ import type { FindingView } from './search.dto.js';
 /** Findings as models read them: `path:3: text`, with `path-2- text` for the lines around it. */
 export function textOf({ items, next_cursor }: Page<FindingView>): string {
   const lines = items.flatMap((item, at) => linesOf(item, items[at - 1], items[at + 1]));
-  if (next_cursor) lines.push('… there are more');
+  if (next_cursor) lines.push('… there are more: narrow it by path, glob or regex, or look at files_only');
   return lines.join('\n') || 'Nothing found';
 }
 

@@ -43,7 +43,7 @@ export class SearchService {
         'Find text in the files of a workspace, or files by name. Leaves out what .gitignore does. ' +
         'context shows lines around each match; files_only the files, with how many of their lines match.',
       renamed: { query: 'q' },
-      agents: { text: textOf, defaults: { limit: 200 } },
+      agents: { text: textOf, defaults: { limit: 100 }, untold: ['cursor', 'in'] },
     },
     cancellable: true,
     refuses: { 404: 'No such workspace or path', 409: 'The path is a link' },
