@@ -324,13 +324,15 @@ export const fileTexts = {
     return lines.join('\n') || 'Nothing found';
   },
 
-  read({ path, content, start_line, end_line, total_lines, truncated, size, image }: ContentView): string {
+  read(view: ContentView): string {
+    const { path, content, start_line, end_line, total_lines, truncated, size, image, rendered } = view;
     if (image) return `${path}: ${image.media_type}, ${image.width} × ${image.height} pixels, ${size} bytes`;
     if (size === 0) return '(an empty file)';
     if (content === '') return `(no such lines; the file has ${total_lines ?? 'very many'})`;
     const fitting = numberedLines(content, start_line);
     const isWhole = start_line === 1 && (truncated || end_line === total_lines);
-    const isLong = isWhole && fitting.length < end_line;
+    // A search finds nothing in what a document was made into.
+    const isLong = isWhole && fitting.length < end_line && !rendered;
     const shown = isLong ? numberedLines(content, 1, MAX_BEGINNING) : fitting;
     const last = start_line - 1 + shown.length;
     const whole = total_lines === null ? `a file of ${size} bytes` : `${total_lines}`;
