@@ -161,6 +161,24 @@ describe('people are told', () => {
     expect(await told('automation.failed', quiet.id)).toEqual([]);
   });
 
+  it('who are admins, where whoever deployed it is gone', async () => {
+    const leo = await ground.service.person('Leo');
+    await ground.service.join(leo, {
+      ...{ organization: ground.ada.organizationId, role: 'member', workspace, workspaceRole: 'editor' },
+    });
+    const theirs = new Automations(leo.client, workspace);
+    const deployed = await theirs.deploy(await theirs.script('of-leo', 'true', 'on:\n  - webhook: {}'));
+    const gone = `/api/organizations/${ground.ada.organizationId}/members/${leo.id}`;
+    expect((await ground.ada.client.delete(gone)).status).toBe(200);
+    const { pathname } = new URL(deployed.secrets[0].url);
+    const sent = await ground.service.stranger.post(pathname, { a: 1 });
+    expect(await own.ended(sent.body)).toMatchObject({ status: 'error', stop_reason: 'authority_lost' });
+    expect(await own.deployment(deployed.id)).toMatchObject({ state: 'paused' });
+    expect(await told('automation.paused', deployed.id)).toMatchObject([
+      { body: expect.stringContaining('Leo, for whom it acts') },
+    ]);
+  });
+
   it('once, that nothing has succeeded for as long as the file says', async () => {
     const path = await own.script('silent', 'true', 'alert_after: 26h');
     const { id } = await own.deploy(path);

@@ -324,6 +324,34 @@ describe('automations by way of files', () => {
   });
 });
 
+describe('too many', () => {
+  it('deliveries within a minute are skipped, and come through afterwards', async () => {
+    const busy = await watching('busy', 'glob: "busy/*"');
+    const before = (minutes: number) =>
+      ground.service.database.query(
+        `update automation_delivery set received_at = now() - make_interval(mins => $2) where deployment_id = $1`,
+        [busy.id, minutes],
+      );
+    await ground.service.database.query(
+      `insert into automation_delivery (id, workspace_id, deployment_id, kind, state, received_at)
+       select gen_random_uuid(), $2, $1, 'file', 'accepted', now() from generate_series(1, 60)`,
+      [busy.id, workspace],
+    );
+    await own.write('busy/a.txt', 'a');
+    const skipped = async () => own.deliveries(`&deployment_id=${busy.id}&state=skipped`);
+    while ((await skipped()).length === 0) await new Promise(resolve => setTimeout(resolve, 100));
+    expect(await skipped()).toMatchObject([{ reason: 'rate', run_id: null }]);
+    // A person is not kept from it.
+    expect((await own.run(busy.path)).status).toBe('completed');
+    await before(2);
+    await own.write('busy/b.txt', 'b');
+    while ((await own.runs(`&deployment_id=${busy.id}`)).length < 2)
+      await new Promise(resolve => setTimeout(resolve, 100));
+    expect(await skipped()).toHaveLength(1);
+    await settled();
+  });
+});
+
 describe('people', () => {
   it('who are strangers see nothing, viewers deploy nothing, and editors do', async () => {
     const deployment = await watching('people', 'glob: "people/*"');

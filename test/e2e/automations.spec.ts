@@ -236,6 +236,34 @@ describe('an agent', () => {
 });
 
 describe('a deployment', () => {
+  it('is paused and resumed once, with the reason that was given', async () => {
+    const { id } = await own.deploy(await own.script('holding', 'true'));
+    const ask = (what: string, body: Json) =>
+      own.client.post(`/api/automation/deployments/${id}/${what}`, body);
+    const paused = await ask('pause', { reason: 'Holidays' });
+    const again = await ask('pause', {});
+    expect(again.body).toMatchObject({ state: 'paused', paused_reason: 'Holidays' });
+    expect(again.body.updated_at).toBe(paused.body.updated_at);
+    expect((await ask('pause', { reason: 'Repairs' })).body.paused_reason).toBe('Repairs');
+    const resumed = await ask('resume', {});
+    expect((await ask('resume', {})).body).toEqual(resumed.body);
+    expect(resumed.body).toMatchObject({ state: 'live', paused_reason: null });
+  });
+
+  it('has a history that is searched', async () => {
+    const path = await own.script('searched', 'echo "100% of the Disk_ is full"; exit 3');
+    const { id } = await own.deploy(path);
+    const { run_id } = await own.run(path);
+    const found = async (q: string) =>
+      (await own.runs(`&deployment_id=${id}&q=${encodeURIComponent(q)}`)).map(run => run.run_id);
+    expect(await found('disk_ IS')).toEqual([run_id]);
+    expect(await found('100%')).toEqual([run_id]);
+    expect(await found('exit code 3')).toEqual([run_id]);
+    expect(await found('searched.md')).toEqual([run_id]);
+    expect(await found('100_')).toEqual([]);
+    expect(await found('nothing of this')).toEqual([]);
+  });
+
   it('is stopped once and stays so, with runs going on unless they are cancelled', async () => {
     const path = await own.script('stopping', 'sleep 600');
     expect((await own.ask('deployments/stop', { file_path: path })).status).toBe(404);
@@ -319,6 +347,34 @@ describe('a deployment', () => {
     expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining(`${path}:`)]);
     expect((await own.ask('deployments', { file_path: 'notes.md' })).status).toBe(422);
     expect((await own.ask('deployments', { file_path: 'automations/absent.md' })).status).toBe(404);
+  });
+});
+
+describe('a file', () => {
+  const findings = async (content: string) =>
+    (await own.ask('validate', { file_path: 'automations/named.md', content })).body.findings;
+
+  it('names what there is: else its line says so, with what was meant', async () => {
+    const found = await findings(
+      '---\nagent: nobody\ntools: [raed_file]\nactions: [chat_lst]\n---\nDo it.\n',
+    );
+    expect(found.map(({ line, severity }: Json) => [line, severity])).toEqual([
+      [2, 'error'],
+      [3, 'error'],
+      [4, 'error'],
+    ]);
+    expect(found.map(({ suggestion }: Json) => suggestion)).toEqual(
+      expect.arrayContaining(['Did you mean "read_file"?', 'Did you mean "chat_list"?']),
+    );
+    expect(await findings('---\nrun: bash\nfile: scripts/absent.sh\n---\n')).toMatchObject([
+      { line: 3, severity: 'error', message: expect.stringContaining('scripts/absent.sh') },
+    ]);
+  });
+
+  it('may name a connection that is not there yet, and is told so', async () => {
+    expect(await findings('---\nconnections: [github]\n---\nDo it.\n')).toMatchObject([
+      { line: 2, severity: 'warning', message: expect.stringContaining('"github"') },
+    ]);
   });
 });
 

@@ -100,12 +100,12 @@ export class AutomationRunsService {
   })
   async list(actor: Actor, input: ListAutomationRuns): Promise<Page<AutomationRunView>> {
     const { workspace_id: workspaceId, deployment_id: deploymentId, limit = DEFAULT_LIMIT, cursor } = input;
-    const { status, kind, from, to } = input;
+    const { status, kind, q, from, to } = input;
     requireScope(actor, 'automation.read');
     if (workspaceId) await this.workspaces.require(actor, 'automation.read', workspaceId);
     if (deploymentId) await this.deployments.require(actor, 'automation.read', deploymentId);
     const [before] = decodeCursor(cursor, 'id');
-    const filter = { workspaceId, deploymentId, status, kind, from, to, before, limit: limit + 1 };
+    const filter = { workspaceId, deploymentId, status, kind, q, from, to, before, limit: limit + 1 };
     const rows = await this.runs.list(actor, filter);
     const views = new Map((await this.views.all(rows)).map(view => [view.run_id, view]));
     return pageOf(

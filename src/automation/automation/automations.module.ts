@@ -19,7 +19,14 @@ import { AutomationRunsService } from './automation-runs.service.js';
 import { AutomationsService } from './automations.service.js';
 import { ConnectionPauses, ConnectionUseStore } from './connections/index.js';
 import { DeliveriesService } from './deliveries.service.js';
-import { Closures, Deployer, DriftWatch, StandIns, TriggerSetups } from './deploying/index.js';
+import {
+  Closures,
+  ConnectionNamesStore,
+  Deployer,
+  DriftWatch,
+  StandIns,
+  TriggerSetups,
+} from './deploying/index.js';
 import { DeploymentsService } from './deployments.service.js';
 import {
   AutomationEventsStore,
@@ -69,7 +76,16 @@ import { DeploymentViews } from './views/index.js';
     ...[AutomationsService, DeploymentsService, AutomationRunsService, DeliveriesService],
     ...[AutomationEventsService, AskedRuns, RunViews],
     ...[DeploymentsStore, AutomationRunsStore, DeliveriesStore, AutomationEventsStore],
-    ...[Closures, Deployer, StandIns, DriftWatch, SilenceWatch, DeploymentViews, TriggerSetups],
+    ...[
+      Closures,
+      ConnectionNamesStore,
+      Deployer,
+      StandIns,
+      DriftWatch,
+      SilenceWatch,
+      DeploymentViews,
+      TriggerSetups,
+    ],
     ...[ChainGuard, Intake, RunEnds, RunMeansReader, InputFiles, Expectations, WrittenFiles],
     ...[ConnectionPauses, ConnectionUseStore],
     ...[AgentWork, ScriptWork, AutomationStarter, ReadInputTool],

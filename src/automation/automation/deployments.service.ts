@@ -78,6 +78,7 @@ export class DeploymentsService {
   pause(actor: Actor, { id, reason }: PauseDeployment): Promise<DeploymentView> {
     return this.move(actor, 'automation.manage', id, 'automation.pause', async (unit, deployment) => {
       if (deployment.state === 'stopped') throw new Conflict('It is stopped; there is nothing to pause');
+      if (deployment.state === 'paused' && reason === undefined) return deployment;
       return this.deployer.pause(unit, id, reason ?? `Paused by ${actor.name}`);
     });
   }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
-import { type Finding, Findings } from '#libs/front-matter/index.js';
+import type { Finding } from '#libs/front-matter/index.js';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { ModelSettingsStore, ModelUnusable, ResponseSchemas } from '../../../agents/models/index.js';
 import {
@@ -17,6 +17,8 @@ import { Invalid, NotFound, problemOf } from '../../../platform/errors/index.js'
 import { type VisibleWorkspace, WorkspaceFolders } from '../../../workspaces/core/index.js';
 import { AUTOMATION_LIMITS, type AutomationDefinition, readAutomation } from '../file/index.js';
 import type { Drift, NewVersion, Pinned, PinnedFile } from '../records/index.js';
+import { ConnectionNamesStore } from './connection-names.store.js';
+import { KeyFindings } from './key-findings.js';
 
 /** An automation with all that it goes by, as the files of its workspace have it now. */
 export interface Closure {
@@ -37,16 +39,17 @@ export class Closures {
     private readonly catalog: ActionCatalog,
     private readonly models: ModelSettingsStore,
     private readonly schemas: ResponseSchemas,
+    private readonly connectionNames: ConnectionNamesStore,
   ) {}
 
   /** 404 where there is no such file. `text` is read instead of the file, where it is given. */
   async read(workspace: VisibleWorkspace, path: string, text?: string): Promise<Closure> {
     const files = this.folders.open(workspace);
     const content = text === undefined ? await this.fileAt(files, path) : Buffer.from(text);
-    const { definition, findings: found } = readAutomation(path, content.toString());
+    const { definition, findings: found, lines } = readAutomation(path, content.toString());
     const parts = [fileOf(path, content)];
     if (!definition) return closureOf(null, found, parts);
-    const findings = new Findings(path);
+    const findings = new KeyFindings(path, lines);
     const agent = await this.agentOf(workspace, files, definition, findings);
     if (agent?.file) parts.push(agent.file);
     const code = await this.codeOf(files, definition, findings);
@@ -102,7 +105,7 @@ export class Closures {
     workspace: VisibleWorkspace,
     files: WorkspaceFs,
     definition: AutomationDefinition,
-    findings: Findings,
+    findings: KeyFindings,
   ): Promise<{ pinned: PinnedAgent; file: NewVersion['files'][number] | null } | undefined> {
     const { work, agent: name, limits, model, tools, actions } = definition;
     if (work.kind !== 'agent') return undefined;
@@ -118,9 +121,9 @@ export class Closures {
         agents.map(agent => agent.name),
       );
       const fault = reading?.findings.find(({ severity }) => severity === 'error');
-      findings.error(
-        fault ? `agent: ${fault.file}: ${fault.message}` : `agent: no file in .agents/ defines "${name}"`,
-        null,
+      findings.at(
+        'agent',
+        fault ? `${fault.file}: ${fault.message}` : `no file in .agents/ defines "${name}"`,
         meant && `Did you mean "${meant}"?`,
       );
       return undefined;
@@ -129,7 +132,7 @@ export class Closures {
     const content = await this.fileAt(files, reading.path);
     const { value } = readSubagent(reading.path, content.toString());
     if (!value) {
-      findings.error(`agent: ${reading.path} was changed while it was read; try again`);
+      findings.at('agent', `${reading.path} was changed while it was read; try again`);
       return undefined;
     }
     const agent = { ...value, model: model ?? value.model, maxSteps: value.maxSteps };
@@ -139,7 +142,7 @@ export class Closures {
   private async codeOf(
     files: WorkspaceFs,
     { work }: AutomationDefinition,
-    findings: Findings,
+    findings: KeyFindings,
   ): Promise<{ text: string; file: NewVersion['files'][number] | null } | undefined> {
     if (work.kind !== 'script') return undefined;
     if (work.file === null) return { text: work.code ?? '', file: null };
@@ -149,26 +152,36 @@ export class Closures {
     } catch (error) {
       if (!(error instanceof NotFound) && !(error instanceof Invalid) && !(error instanceof WorkspaceFsError))
         throw error;
-      findings.error(`file: ${error.message}`);
+      findings.at('file', error.message);
       return undefined;
     }
   }
 
   private async checkNames(
     workspace: VisibleWorkspace,
-    { tools, actions, model, expect, input }: AutomationDefinition,
-    findings: Findings,
+    { tools, actions, connections = [], model, expect, input }: AutomationDefinition,
+    findings: KeyFindings,
   ): Promise<void> {
     const fixed = tools.filter(tool => this.toolNames.isFixed(tool));
     checkAll('tools', 'tool', fixed, this.toolNames.all(), findings);
     const names = this.catalog.list().map(({ name }) => name);
     checkAll('actions', 'action', actions, names, findings);
+    const granted = connections.length > 0 ? await this.connectionNames.of(workspace.id) : [];
+    for (const name of connections) {
+      if (granted.includes(name)) continue;
+      const meant = didYouMean(name, granted);
+      findings.warnAt(
+        'connections',
+        `this workspace has no connection "${name}"; it is used once there is one`,
+        meant && `Did you mean "${meant}"?`,
+      );
+    }
     if (model !== null)
       try {
         await this.models.resolve(workspace.organization_id, model);
       } catch (error) {
         if (!(error instanceof ModelUnusable)) throw error;
-        findings.error(error.detail, null, 'Name another model, or none for the default');
+        findings.at('model', error.detail, 'Name another model, or none for the default');
       }
     for (const [key, schema] of [
       ['expect.response_schema', expect.responseSchema],
@@ -179,7 +192,7 @@ export class Closures {
           await this.schemas.requireUsable(schema);
         } catch (error) {
           if (!(error instanceof Invalid)) throw error;
-          findings.error(`${key}: ${error.detail.replace(/^response_schema /, '')}`);
+          findings.at(key, error.detail.replace(/^response_schema /, ''));
         }
   }
 }
@@ -189,12 +202,12 @@ function checkAll(
   kind: string,
   patterns: readonly string[],
   names: readonly string[],
-  findings: Findings,
+  findings: KeyFindings,
 ): void {
   for (const pattern of patterns) {
     if (names.some(name => allows([pattern], name))) continue;
     const meant = didYouMean(pattern, names);
-    findings.error(`${key}: no ${kind} is called "${pattern}"`, null, meant && `Did you mean "${meant}"?`);
+    findings.at(key, `no ${kind} is called "${pattern}"`, meant && `Did you mean "${meant}"?`);
   }
 }
 

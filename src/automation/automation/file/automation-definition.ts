@@ -20,7 +20,9 @@ export type FilterRule =
   | boolean
   | null
   | readonly (string | number | boolean | null)[]
-  | { readonly not: string | number | boolean | null | readonly (string | number | boolean | null)[] };
+  | { readonly not: string | number | boolean | null | readonly (string | number | boolean | null)[] }
+  /** A regular expression of RE2 that is found in a text. */
+  | { readonly matches: string };
 
 export interface ScheduleTrigger {
   readonly kind: 'schedule';

@@ -26,12 +26,12 @@ pause_after: off
 input: { type: object, properties: { since: { type: string } } }
 ---
 
-Look at {{ input.title }}.
+Look at this title: {{ input.title }}
 `);
     expect(findings).toEqual([]);
     expect(definition).toMatchObject({
       name: 'Triage',
-      work: { kind: 'agent', prompt: 'Look at {{ input.title }}.' },
+      work: { kind: 'agent', prompt: 'Look at this title: {{ input.title }}' },
       concurrency: { policy: 'parallel', max: 3, group: 'triage' },
       limits: { costUsd: 0.5, maxSeconds: 60, maxSteps: null },
       expect: { files: ['reports/*.md'], responseSchema: { type: 'object' } },
@@ -96,6 +96,15 @@ Look at {{ input.title }}.
     ['---\non:\n  - webhook: { verify: hmac }\n---\nGo', 3, /header is missing/, 'header: x-signature'],
     ['---\nnotify: [faild]\n---\nGo', 2, /knows failed/, 'Did you mean "failed"?'],
     ['---\nname: a', 1, /not closed/, null],
+    ['Just text.', 1, /no front matter/, expect.stringContaining('---')],
+    [
+      '---\non:\n  - webhook: { filter: { body.a: { matches: "(?=a)" } } }\n---\nGo',
+      ...([3, /a regular expression of RE2/, null] as const),
+    ],
+    [
+      '---\non:\n  - webhook: { filter: { body.a: { matches: "((a{1,99}){1,99})" } } }\n---\nGo',
+      ...([3, /a regular expression of RE2/, null] as const),
+    ],
   ])('says what is wrong with %j', (text, line, message, suggestion) => {
     const errors = found(text).filter(([, severity]) => severity === 'error');
     expect(errors[0]).toEqual([line, 'error', expect.stringMatching(message), suggestion]);
@@ -107,10 +116,21 @@ Look at {{ input.title }}.
     ['---\non:\n  - schedule: { cron: "0 0 * * *" }\n---\nGo', /goes by UTC/],
     ['---\non:\n  - schedule: { cron: "*/5 * * * *", timezone: UTC }\n---\nGo', /longer than from one slot/],
     ['---\non:\n  - file: { glob: "a/*" }\nexpect: { files: ["a/*"] }\n---\nGo', /files that start it/],
+    ['---\nname: a\n---\nDelete {{ input.name }} from the list.', /within an instruction/],
   ])('warns of %j', (text, message) => {
     expect(read(text).findings).toEqual([expect.objectContaining({ severity: 'warning' })]);
     expect(found(text)[0]?.[2]).toMatch(message);
     expect(read(text).definition).not.toBeNull();
+  });
+
+  it.each([
+    'Title: {{ input.title }}',
+    '- {{ input.title }}',
+    '> {{ input.title }}',
+    '{{ input.title }}',
+    'This run was due at {{ run.scheduled_for }}, so look at it.',
+  ])('has nothing against %j', line => {
+    expect(read(`---\nname: a\n---\nLook at it.\n${line}`).findings).toEqual([]);
   });
 
   it('bears what is nested deeply, and aliases that would grow without end', () => {
@@ -157,4 +177,7 @@ it('lets through what its filter asks for', () => {
   expect(matchesFilter({ 'body.sender.bot': { not: true } }, given)).toBe(true);
   expect(matchesFilter({ 'body.action': 'closed' }, given)).toBe(false);
   expect(matchesFilter({ 'body.missing': null }, given)).toBe(true);
+  expect(matchesFilter({ 'body.action': { matches: '^open' } }, given)).toBe(true);
+  expect(matchesFilter({ 'body.action': { matches: '^close' } }, given)).toBe(false);
+  expect(matchesFilter({ 'body.sender': { matches: '' } }, given)).toBe(false);
 });

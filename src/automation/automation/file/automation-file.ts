@@ -29,22 +29,35 @@ const KEYS = [
 export interface AutomationReading {
   readonly definition: AutomationDefinition | null;
   readonly findings: readonly Finding[];
+  /** The lines of its keys, for what is found out later. */
+  readonly lines: ReadonlyMap<string, number>;
 }
 
 /** Reads an automation from its Markdown file: YAML front matter, then the prompt or the script. Never throws. */
 export function readAutomation(path: string, text: string): AutomationReading {
   const findings = new Findings(path);
-  const definition = read(path, text, findings);
-  return { definition: findings.hasErrors ? null : (definition ?? null), findings: findings.all };
+  const lines = new Map<string, number>();
+  const definition = read(path, text, findings, lines);
+  return { definition: findings.hasErrors ? null : (definition ?? null), findings: findings.all, lines };
 }
 
-function read(path: string, text: string, findings: Findings): AutomationDefinition | undefined {
+function read(
+  path: string,
+  text: string,
+  findings: Findings,
+  lines: Map<string, number>,
+): AutomationDefinition | undefined {
   const split = splitFrontMatter(text, findings);
   if (!split) return undefined;
   const { yaml, body, bodyLine } = split;
+  if (yaml.trim() === '') {
+    findings.error('There is no front matter', 1, 'Begin with ---, a line such as run: bash, and --- again');
+    return undefined;
+  }
   const matter = readYamlMapping(yaml, findings, 'Begin with --- and a line such as on:', 2);
   if (!matter) return undefined;
   matter.expect(KEYS);
+  for (const key of KEYS) lines.set(key, matter.lineOf(key) ?? 1);
   const triggers = readTriggers(matter);
   const limits = readLimits(matter);
   const work = readWork(matter, body, bodyLine);

@@ -1,3 +1,4 @@
+import { RE2JS } from 're2js';
 import type { Filter, FilterRule } from './automation-definition.js';
 
 /** Whether what came in is what the filter asks for, all of it; headers go by their lower-case names. */
@@ -8,6 +9,8 @@ export function matchesFilter(filter: Filter, given: object): boolean {
 function matches(rule: FilterRule, value: unknown): boolean {
   if (Array.isArray(rule)) return rule.some(one => one === value);
   if (typeof rule === 'object' && rule !== null && 'not' in rule) return !matches(rule.not, value);
+  if (typeof rule === 'object' && rule !== null && 'matches' in rule)
+    return typeof value === 'string' && compiled(rule.matches).matcher(value.slice(0, MAX_MATCHED)).find();
   return rule === (value ?? null);
 }
 
@@ -18,4 +21,18 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
     const found = Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined;
     return found;
   }, value);
+}
+
+/** Of a text, what an expression is looked for in. */
+const MAX_MATCHED = 10_000;
+const MAX_EXPRESSIONS = 500;
+const expressions = new Map<string, RE2JS>();
+
+function compiled(expression: string): RE2JS {
+  const known = expressions.get(expression);
+  if (known) return known;
+  if (expressions.size >= MAX_EXPRESSIONS) expressions.clear();
+  const made = RE2JS.compile(expression);
+  expressions.set(expression, made);
+  return made;
 }

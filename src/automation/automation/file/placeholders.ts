@@ -13,9 +13,20 @@ export interface PlaceholderValues {
   readonly run: { readonly id: string; readonly scheduled_for: string | null };
 }
 
-/** Reports placeholders that stand for nothing. */
+/** A line that gives a value and nothing else: behind a label, as an item, quoted, or in a table. */
+const GIVES_VALUES =
+  /^\s*(?:[-*+>|]|\d+[.)]|#|`)|:\s*(?:["'`(]?\{\{[^{}]*\}\}["'`),.;]?\s*)+$|^\s*(?:\{\{[^{}]*\}\}\s*)+$/;
+const FROM_OUTSIDE = /\{\{\s*input\./;
+
+/** Reports placeholders that stand for nothing, and what came in where it would be read as part of an instruction. */
 export function checkPlaceholders(prompt: string, firstLine: number, findings: Findings): void {
   prompt.split('\n').forEach((line, index) => {
+    if (FROM_OUTSIDE.test(line) && !GIVES_VALUES.test(line))
+      findings.warn(
+        'What comes in stands within an instruction, and may read as a part of it',
+        firstLine + index,
+        'Put it on a line of its own, such as Title: {{ input.title }}',
+      );
     for (const [, name = ''] of line.matchAll(PLACEHOLDER))
       if (!KNOWN.test(name))
         findings.error(

@@ -1,3 +1,4 @@
+import { RE2JS } from 're2js';
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import { instantOf, isTimeZone } from '#libs/zoned-time/index.js';
 import { CronSchedule, InvalidCron } from '../../../platform/schedule/index.js';
@@ -17,6 +18,10 @@ import {
   type WebhookTrigger,
 } from './automation-definition.js';
 import { secondsOf } from './durations.js';
+
+/** Of a regular expression in a filter: its characters, and the steps that it is compiled to. */
+const MAX_EXPRESSION = 500;
+const MAX_PROGRAM = 1000;
 
 const DAY = 86_400;
 const HEADER = /^[a-z0-9-]{1,100}$/;
@@ -172,7 +177,10 @@ function filterOf(rules: YamlMapping, paths: RegExp, suggestion: string): Filter
   for (const [path, rule] of Object.entries(filter)) {
     if (!paths.test(path)) rules.error('filter', `"${path.slice(0, 100)}" leads nowhere`, suggestion);
     if (!isRule(rule))
-      rules.error('filter', `"${path.slice(0, 100)}" must be a value, a list of values, or { not: … }`);
+      rules.error(
+        'filter',
+        `"${path.slice(0, 100)}" must be a value, a list of values, { not: … } or { matches: "…" }, a regular expression of RE2`,
+      );
   }
   return filter as Filter;
 }
@@ -181,7 +189,18 @@ function isRule(rule: unknown): boolean {
   if (isValues(rule)) return true;
   if (typeof rule !== 'object' || rule === null) return false;
   const [key, ...more] = Object.keys(rule);
-  return key === 'not' && more.length === 0 && isValues((rule as { not: unknown }).not);
+  if (more.length > 0) return false;
+  if (key === 'matches') return isExpression((rule as { matches: unknown }).matches);
+  return key === 'not' && isValues((rule as { not: unknown }).not);
+}
+
+function isExpression(text: unknown): boolean {
+  if (typeof text !== 'string' || text.length > MAX_EXPRESSION) return false;
+  try {
+    return RE2JS.compile(text).programSize() <= MAX_PROGRAM;
+  } catch {
+    return false; // It is no regular expression.
+  }
 }
 
 const isValues = (value: unknown): boolean =>

@@ -56,6 +56,7 @@ interface Filter {
   readonly deploymentId?: string;
   readonly status?: AutomationRunRow['status'];
   readonly kind?: AutomationRunRow['trigger_kind'];
+  readonly q?: string;
   readonly from?: string;
   readonly to?: string;
   readonly before?: string;
@@ -110,7 +111,7 @@ export class AutomationRunsStore {
 
   /** Of workspaces that the caller sees, newest first. */
   list(actor: Actor, filter: Filter): Promise<AutomationRunRow[]> {
-    const { workspaceId, deploymentId, status, kind, from, to, before, limit } = filter;
+    const { workspaceId, deploymentId, status, kind, q, from, to, before, limit } = filter;
     let query = this.database
       .tables()
       .selectFrom('automation_run as r')
@@ -120,6 +121,7 @@ export class AutomationRunsStore {
     if (deploymentId) query = query.where('r.deployment_id', '=', deploymentId);
     if (status) query = query.where('r.status', '=', status);
     if (kind) query = query.where('r.trigger_kind', '=', kind);
+    if (q) query = query.where(holds(q));
     if (from) query = query.where('r.queued_at', '>=', from);
     if (to) query = query.where('r.queued_at', '<', to);
     if (before) query = query.where('r.id', '<', before);
@@ -350,6 +352,12 @@ export class AutomationRunsStore {
     return rows.length;
   }
 }
+
+/** Whether the run `r` has this text in what people see of it. */
+const holds = (
+  text: string,
+) => sql<boolean>`concat_ws(E'\\n', r.file_path, r.stop_reason, r.error, r.log, r.output::text)
+  ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
 
 /** Whether a further run of the lane of `q` may begin. */
 const hasRoom = sql`(select count(*) from automation_run o

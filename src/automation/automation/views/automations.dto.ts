@@ -366,6 +366,13 @@ export class ListAutomationRuns extends PageInput {
   @Field.choice('Only those that were started so', DELIVERY_KINDS, { optional: true })
   kind?: (typeof DELIVERY_KINDS)[number];
 
+  @Field.text('Only those in whose path, error, log or result this text is found, whatever its case', {
+    optional: true,
+    max: 200,
+    example: 'disk is full',
+  })
+  q?: string;
+
   @Field.time('Only those from then on', { optional: true })
   from?: string;
 

@@ -2,8 +2,8 @@ import type { Chain, OrganizationRole, WorkspaceRole } from '../../../platform/a
 
 /** Who is notified: some people, or everybody with a role in the workspace or the organization of the notice. */
 export type Audience =
-  /** For a service account, the person who answers for it. */
-  | { readonly people: readonly string[] }
+  /** For a service account, the person who answers for it; `orElse` where none of them may know any more. */
+  | { readonly people: readonly string[]; readonly orElse?: readonly WorkspaceRole[] }
   | { readonly workspaceRoles: readonly WorkspaceRole[] }
   | { readonly organizationRoles: readonly OrganizationRole[] };
 

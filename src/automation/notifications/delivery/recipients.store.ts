@@ -20,6 +20,13 @@ export class RecipientsStore {
   constructor(private readonly database: Database) {}
 
   async of(type: TypeName, notice: Notice): Promise<string[]> {
+    const { audience } = notice;
+    const found = await this.find(type, notice);
+    if (found.length > 0 || !('people' in audience) || !audience.orElse) return found;
+    return this.find(type, { ...notice, audience: { workspaceRoles: audience.orElse } });
+  }
+
+  private async find(type: TypeName, notice: Notice): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select u.id from "user" u where ${isAddressed(notice)} and ${mayKnow(type, notice)} order by u.id`.execute(
       this.database.tables(),
