@@ -35,6 +35,7 @@ import { Triggers } from './automation/triggers/migrations/20261128-triggers.js'
 import { FileTriggers } from './automation/triggers/migrations/20261129-file-triggers.js';
 import { Connectors } from './connections/connectors/migrations/20261130-connectors.js';
 import { OAuthFlows } from './connections/flows/migrations/20261129-oauth-flows.js';
+import { GitRepos } from './connections/git-repos/migrations/20261202-git-repos.js';
 import { Integrations } from './connections/integrations/migrations/20261129-integrations.js';
 import { TokenSets } from './connections/tokens/migrations/20261129-token-sets.js';
 import { HostedAccess } from './hosting/access/migrations/20261124-hosted-access.js';
@@ -191,4 +192,5 @@ export const migrations = [
   { name: '20261201-agent-instructions', class: AgentInstructions },
   { name: '20261201-usage-days', class: UsageDays },
   { name: '20261201-questions', class: Questions },
+  { name: '20261202-git-repos', class: GitRepos },
 ];

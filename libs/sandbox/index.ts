@@ -23,4 +23,5 @@ export type {
   SessionRequest,
   SessionResult,
 } from './session.js';
+export { quoteWords } from './shell.js';
 export { chooseBase, lastMappedUid } from './user-ids.js';

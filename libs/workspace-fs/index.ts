@@ -13,7 +13,14 @@ export type { Listing, ListOptions } from './list.js';
 export { nearest, numbered } from './nearest.js';
 export type { ByteRange, OpenFile } from './open-file.js';
 export type { Contents, Overview } from './overview.js';
-export { normalizePath, parentOf, SEEN_AT, TEMPORARY_MAKER, workspacePath } from './path.js';
+export {
+  newTemporaryName,
+  normalizePath,
+  parentOf,
+  SEEN_AT,
+  TEMPORARY_MAKER,
+  workspacePath,
+} from './path.js';
 export { quotePath } from './quote-path.js';
 export type { ReadTextOptions, TextRead } from './read-text.js';
 export type { SearchMatch, SearchOptions, SearchResult } from './search.js';

@@ -109,6 +109,8 @@ beforeAll(async () => {
     push_subscription_create: { ...subscription, endpoint: 'https://push.example.com/two' },
     ...(await siteInputs()),
     ...(await serverInputs()),
+    git_repo_checkout: { branch: 'other', create: true },
+    git_repo_create: { url: 'https://acme.example.com/acme/other.git', path: 'other' },
     integration_provider_create: { definition: { ...DEFINITION, id: 'other' } },
     integration_provider_delete: { provider: 'unused' },
     integration_provider_update: { definition: DEFINITION },

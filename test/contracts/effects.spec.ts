@@ -18,10 +18,11 @@ const REVIEWED = {
     service_account_update share_create share_update site_access_set site_token_create server_access_set server_token_create exposure_limit_set workspace_budget_set workspace_duplicate workspace_member_set
     connector_authorize connector_create connector_tool_update connector_update connector_workspace_set
     integration_authorize integration_client_set integration_create integration_grant_set integration_provider_create integration_provider_update integration_update
+    git_repo_push
     automation_deploy automation_resume automation_rollback automation_secret_rotate
     workspace_visibility_set template_publish template_update webhook_create webhook_enable webhook_rotate webhook_update`,
   destructive: `
-    connector_delete connector_revoke
+    connector_delete connector_revoke git_repo_delete
     integration_delete integration_provider_delete integration_request
     automation_pause automation_run_cancel automation_stop automation_webhook_delete
     chat_delete file_delete file_invitation_revoke form_delete form_submission_delete grant_revoke invitation_revoke key_revoke member_remove
@@ -29,6 +30,7 @@ const REVIEWED = {
     service_account_key_revoke share_revoke site_access_clear site_domain_delete site_exec_token_revoke site_token_revoke site_delete server_delete server_stop server_access_clear server_domain_delete server_exec_token_revoke server_token_revoke site_version_delete template_delete workspace_delete workspace_member_remove webhook_delete`,
   write: `
     automation_delivery_replay automation_run_replay automation_trigger connector_test integration_test
+    git_repo_checkout git_repo_commit git_repo_create git_repo_pull git_repo_update
     loop_create loop_resume loop_stop
     account_update action_exec_run action_run agent_send chat_create chat_update file_batch_edit file_copy file_edit file_extract file_patch
     file_invitation_accept notification_archive notification_inbox_read notification_preferences_set notification_read notification_unread folder_create file_move file_restore file_upload file_write form_rebuild form_submission_accept invited_file_upload operation_cancel

@@ -8,7 +8,7 @@ const VERBS = new Set(
   `list get create update delete set remove search preview stat read write edit patch move copy upload download extract
   restore diff duplicate run send steer withdraw decide stop cancel rollback watch accept decline resend leave
   transfer adopt revoke rotate register login logout refresh verify change confirm request clear unread archive test enable recover promote lock unlock resume pin start restart check share export rebuild publish clone deploy pause replay trigger
-  validate authorize answer`.split(/\s+/),
+  validate authorize answer checkout commit pull push`.split(/\s+/),
 );
 
 /** What was released: names only come here, and none goes or changes what it stands for. */

@@ -110,6 +110,7 @@ const OTHERWISE: Record<string, number> = {
   automation_trigger: 422,
   automation_validate: 422,
   loop_create: 422,
+  git_repo_create: 422,
   invitation_resend: 404,
   invitation_revoke: 404,
   workspace_member_remove: 404,

@@ -20,6 +20,7 @@ import {
   automationSkipped,
 } from '../../src/automation/automation/index.js';
 import { connectorToolsChanged } from '../../src/connections/connectors/index.js';
+import { gitCloned, gitCloneFailed } from '../../src/connections/git-repos/index.js';
 import { connectionExpiring, connectionNeedsReauth } from '../../src/connections/integrations/index.js';
 import { tokensChanged } from '../../src/connections/tokens/index.js';
 import { domainFailed, domainFailing } from '../../src/hosting/domains/index.js';
@@ -112,6 +113,7 @@ async function everything(): Promise<void> {
   await publish(formTroubled, { ...ofForm, id: newId(), problem: 'a' });
   await automations(workspace_id);
   await templates(workspace_id);
+  await clones(workspace_id);
   await connector();
   await sites(workspace_id);
   await server(workspace_id);
@@ -178,6 +180,24 @@ async function templates(workspace_id: string): Promise<void> {
   await publishing();
   await write('template.yaml', 'render: 3');
   await publishing();
+}
+
+/** A clone that is done, and one that failed. */
+async function clones(workspace_id: string): Promise<void> {
+  const clone = async (state: string): Promise<string> => {
+    const [made] = await service.database.query<{ id: string }>(
+      `with made as (
+         insert into operation (id, kind, state, actor_id, organization_id, subject_id, input, created_at)
+         values (gen_random_uuid(), 'git_clone', $1, $2, $3, $4, '{}', now()) returning id)
+       insert into git_repo (id, workspace_id, path, url, state, operation_id, created_by, created_at, updated_at)
+       select gen_random_uuid(), $4, $1, 'https://example.com/a.git', 'ready', id, $2, now(), now() from made
+       returning operation_id as id`,
+      [state, ada.id, ada.organizationId, workspace_id],
+    );
+    return made?.id ?? '';
+  };
+  await publish(gitCloned, { operation_id: await clone('completed') });
+  await publish(gitCloneFailed, { operation_id: await clone('error') });
 }
 
 /** One whose tools change, and whose credential is not taken any more. */

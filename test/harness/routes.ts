@@ -175,11 +175,24 @@ export async function makeThings(service: TestService, owner: Person, other: Per
      select id from made`,
     [organization_id, owner.id, JSON.stringify(DEFINITION), workspace, tokenSet],
   );
+  await owner.client.post(`/api/workspaces/${workspace}/tools/bash`, {
+    input: {
+      command:
+        'git init -q -b main things && cd things && git -c user.name=A -c user.email=a@example.com commit -q --allow-empty -m first',
+    },
+  });
+  const [repo] = await service.database.query<{ id: string }>(
+    `insert into git_repo (id, workspace_id, path, url, connection_id, state, created_by, created_at, updated_at)
+     values (gen_random_uuid(), $1, 'things', 'https://acme.example.com/acme/things.git', $2, 'ready', $3, now(), now())
+     returning id`,
+    [workspace, connection?.id, owner.id],
+  );
   const folder = path.join(service.dataDir, 'templates', template?.id ?? '', template?.version ?? '');
   mkdirSync(folder, { recursive: true });
   return {
     organization_id,
     connection_id: connection?.id ?? '',
+    git_repo_id: repo?.id ?? '',
     provider: 'acme',
     template_id: template?.id ?? '',
     number: '1',
@@ -234,6 +247,7 @@ export const DEFINITION = {
     ...{ base_url: 'https://acme.example.com', hosts: [], header: 'Authorization' },
     template: 'Bearer {access_token}',
   },
+  git: { hosts: ['acme.example.com'], username: 'git' },
 };
 
 const AUTOMATION = '---\nname: Things\nrun: bash\non:\n  - webhook: {}\n---\n```bash\ntrue\n```\n';

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -25,6 +25,13 @@ export class TlsServers {
     await once(server, 'listening');
     this.servers.push(server);
     return `${address}:${(server.address() as AddressInfo).port}`;
+  }
+
+  /** For programs that are to trust them, too. */
+  writeCertificate(folder: string): string {
+    const file = path.join(folder, 'authority.pem');
+    writeFileSync(file, this.identity.cert);
+    return file;
   }
 
   stop(): void {

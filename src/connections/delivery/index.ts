@@ -1,1 +1,2 @@
+export { type CredentialUser, DeliveredRules } from './delivered-rules.js';
 export { DeliveryModule } from './delivery.module.js';

@@ -229,6 +229,12 @@ export interface Schema {
   form_used_challenge: {
     challenge: string; expires_at: Time;
   };
+  git_repo: {
+    id: string; workspace_id: string; path: string; url: string; branch: string | null; depth: number | null;
+    connection_id: string | null; state: 'cloning' | 'ready' | 'missing' | 'error'; reason: string | null;
+    operation_id: string | null; last_pull_at: Time | null; last_push_at: Time | null; created_by: string;
+    created_at: Time; updated_at: Time;
+  };
   history_commit: {
     id: Generated<Big>; workspace_id: string; sha: string; through: Big; committed_at: Time;
   };

@@ -12,9 +12,10 @@ export const WRITER_TYPES = [
   'share',
   'form',
   'automation',
+  'git',
 ] as const;
 
-/** What wrote; `id` is that of the person, service account, application's grant, run, share, form or automation run. */
+/** What wrote; `id` is that of the person, service account, application's grant, run, share, form, automation run or Git repository. */
 export interface Writer {
   readonly type: (typeof WRITER_TYPES)[number];
   readonly id: string;

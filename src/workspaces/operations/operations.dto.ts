@@ -32,7 +32,7 @@ export class OperationView {
   @Field.choice('How it stands', OPERATION_STATES)
   status: string;
 
-  @Field.integer('Files and folders that are done', { example: 12 })
+  @Field.integer('Files and folders that are done, or objects of git', { example: 12 })
   done: number;
 
   @Field.integer('Files and folders in all; null before they are counted', { nullable: true, example: 40 })

@@ -75,10 +75,8 @@ export const operationTopic = defineTopic('operation');
 export class OperationsStore {
   constructor(private readonly database: Database) {}
 
-  async find(id: string): Promise<Operation | undefined> {
-    const { rows } = await sql<Operation>`select * from operation where id = ${id}`.execute(
-      this.database.tables(),
-    );
+  async find(id: string, within: Queries = this.database): Promise<Operation | undefined> {
+    const { rows } = await sql<Operation>`select * from operation where id = ${id}`.execute(within.tables());
     return rows[0];
   }
 

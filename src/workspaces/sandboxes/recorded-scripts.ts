@@ -25,10 +25,10 @@ export class RecordedScripts {
   ) {}
 
   /** `run` gets a signal that is aborted, too, when the workspace is full; `refusal` says so then. */
-  async run(
+  async run<T = ScriptResult>(
     workspace: WorkspaceRef,
     { writer, seconds, signal, shell }: Recording,
-    run: (signal: AbortSignal) => Promise<ScriptResult>,
+    run: (signal: AbortSignal) => Promise<T>,
   ) {
     // Over its quota, a workspace runs nothing that could write more.
     await this.quota.require(workspace.id, { bytes: 0, files: 0 });

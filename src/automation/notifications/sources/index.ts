@@ -6,6 +6,7 @@ import { ConnectionsSource } from './connections.source.js';
 import { ConnectorsSource } from './connectors.source.js';
 import { DomainsSource } from './domains.source.js';
 import { FormsSource } from './forms.source.js';
+import { GitSource } from './git.source.js';
 import { InvitationsSource } from './invitations.source.js';
 import { LoopsSource } from './loops.source.js';
 import { QuestionsSource } from './questions.source.js';
@@ -26,6 +27,7 @@ export const sources = [
   ConnectionsSource,
   DomainsSource,
   FormsSource,
+  GitSource,
   InvitationsSource,
   LoopsSource,
   QuestionsSource,

@@ -171,6 +171,12 @@ export class SourcesStore {
       .executeTakeFirst();
   }
 
+  /** The repository that an operation clones. */
+  clonedBy(operationId: string) {
+    const query = this.database.tables().selectFrom('git_repo').select(['id', 'path']);
+    return query.where('operation_id', '=', operationId).executeTakeFirst();
+  }
+
   async connection(id: string) {
     const columns = [
       'id',

@@ -158,6 +158,16 @@ export const TYPES = {
     summary: 'A workspace was not published as a template',
     needs: 'workspace.read',
   },
+  'git.cloned': {
+    severity: 'info',
+    summary: 'A Git repository that you asked for is cloned',
+    needs: 'git.read',
+  },
+  'git.clone_failed': {
+    severity: 'warning',
+    summary: 'A Git repository that you asked for was not cloned',
+    needs: 'git.read',
+  },
   'connector.tools_changed': {
     severity: 'warning',
     summary: 'A connector of yours has other tools than before',

@@ -19,6 +19,7 @@ export const SCOPE_WORDS: Readonly<Record<string, string>> = {
   'templates:write': 'Publish workspaces as templates, and delete templates',
   'connections:write':
     'Connect accounts at other services and MCP servers, let workspaces use them, and end them',
+  'git:write': 'Clone, change, pull and push Git repositories',
   'sites:write': 'Publish and delete sites, and decide who may open them',
   'servers:write': 'Run and delete servers, and decide who may open them',
   'automations:write': 'Deploy, pause and stop automations, which then act on your authority',
@@ -45,6 +46,7 @@ export const SCOPE_WORDS: Readonly<Record<string, string>> = {
   'forms:read': 'See forms and what was handed in through them',
   'templates:read': 'See templates',
   'connections:read': 'See which accounts and MCP servers are connected, without their secrets',
+  'git:read': 'See Git repositories: their status, commits and branches',
   'sites:read': 'See sites and their versions',
   'servers:read': 'See servers and what they print',
   'automations:read': 'See automations, what started them and what they did',

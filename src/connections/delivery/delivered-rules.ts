@@ -1,0 +1,115 @@
+import { Injectable } from '@nestjs/common';
+import { type CredentialUse, type CredentialValue, EgressRefusal } from '#libs/egress-proxy/index.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Conflict, Forbidden, problemOf } from '../../platform/errors/index.js';
+import { Log } from '../../platform/log/index.js';
+import type { SandboxCredential, SandboxUser } from '../../workspaces/egress/index.js';
+import { GrantedConnections } from '../integrations/index.js';
+import { ConnectionUses } from './connection-uses.js';
+import { type Delivered, deliveredBy, serviceOf } from './delivered.js';
+
+/** Whose sandbox gets a credential: there is none without an actor. */
+export type CredentialUser = SandboxUser & { readonly actor: Actor };
+
+/** A repository of a host. */
+export interface Repository {
+  readonly host: string;
+  readonly port: number;
+  /** Those that git may ask for when it asks for this one. */
+  readonly paths: readonly string[];
+}
+
+const GIT_METHODS = ['GET', 'POST'];
+
+/** Rules for the proxies of sandboxes. A credential is opened for one request, if its connection is still granted as it was. */
+@Injectable()
+export class DeliveredRules {
+  constructor(
+    private readonly granted: GrantedConnections,
+    private readonly uses: ConnectionUses,
+    private readonly log: Log,
+  ) {}
+
+  /** `user` is handed to the ledger as it is: its rows end with {@link ConnectionUses.ended}. */
+  rule(user: CredentialUser, delivered: Delivered): SandboxCredential {
+    const { key, host, port, header, methods, paths, connection } = delivered;
+    let revision: number | undefined;
+    const value = async (_signal: AbortSignal, path: string): Promise<CredentialValue> => {
+      const opened = await this.open(user, delivered, path);
+      revision = opened.revision;
+      return { header: opened.value.reveal(), secrets: opened.traces.map(trace => trace.reveal()) };
+    };
+    const used = (use: CredentialUse): void => {
+      this.uses.note(user, delivered, use);
+      if (use.status === 401 && revision !== undefined) void this.reject(connection.id, revision);
+    };
+    return {
+      ...{ key, host, port, header, methods, paths, value, used },
+      ...{ connectionId: connection.id, variables: connection.variables },
+    };
+  }
+
+  /** For one repository and nothing else. 403 and 409 say why a connection cannot be used for it. */
+  async forRepository(
+    user: CredentialUser,
+    connectionId: string,
+    { host, port, paths }: Repository,
+  ): Promise<SandboxCredential> {
+    const connection = await this.granted.require(user.actor, connectionId, user.workspaceId);
+    const found = deliveredBy(connection).find(
+      each => each.host === host && each.port === port && each.services.includes('git'),
+    );
+    if (!found)
+      throw new Conflict(`${connection.name} is for no repositories of ${host}; name another connection`);
+    const permitted = paths.filter(path => isBelow(path, found.paths));
+    if (permitted.length === 0 || !GIT_METHODS.every(method => found.methods.includes(method)))
+      throw new Forbidden(
+        `${connection.name} is not granted to this workspace for ${paths.at(-1)} with GET and POST; its manager can add them`,
+      );
+    return {
+      ...this.rule(user, { ...found, services: ['git'] }),
+      paths: permitted,
+      methods: GIT_METHODS,
+      variables: [],
+    };
+  }
+
+  /** Its rows in the ledger are closed. */
+  ended(user: SandboxUser): Promise<void> {
+    return this.uses.ended(user);
+  }
+
+  private async open({ actor, workspaceId }: CredentialUser, delivered: Delivered, path: string) {
+    const { connection, key } = delivered;
+    try {
+      const current = await this.granted.require(actor, connection.id, workspaceId);
+      if (!deliveredBy(current).some(each => each.key === key))
+        throw new EgressRefusal(
+          'credential',
+          `What ${connection.name} may be used for has changed; ask again`,
+        );
+      return await this.granted.open(connection.id, serviceOf(delivered, path));
+    } catch (error) {
+      const problem = problemOf(error);
+      if (error instanceof EgressRefusal || !problem) throw error;
+      const { status, detail } = problem;
+      const message = `${connection.name} cannot be used: ${detail}`;
+      throw status >= 500
+        ? Object.assign(new Error(message), { status })
+        : new EgressRefusal('credential', message);
+    }
+  }
+
+  private async reject(id: string, revision: number): Promise<void> {
+    try {
+      await this.granted.reject(id, revision);
+    } catch (error) {
+      // The connection says so itself.
+      if (!problemOf(error))
+        this.log.warn({ err: error, connection_id: id }, 'a rejected credential was not looked at');
+    }
+  }
+}
+
+const isBelow = (path: string, prefixes: readonly string[]): boolean =>
+  prefixes.some(prefix => prefix === '/' || path === prefix || path.startsWith(`${prefix}/`));

@@ -1,0 +1,27 @@
+import { Module } from '@nestjs/common';
+import { RoutesOf } from '../../platform/openapi/index.js';
+import { CoreModule } from '../../workspaces/core/index.js';
+import { EgressModule } from '../../workspaces/egress/index.js';
+import { OperationsModule } from '../../workspaces/operations/index.js';
+import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
+import { DeliveryModule } from '../delivery/index.js';
+import { IntegrationsModule } from '../integrations/index.js';
+import { GitNetwork } from './git/git-network.js';
+import { GitSandbox } from './git/git-sandbox.js';
+import { GitReadsService } from './git-reads.service.js';
+import { GitReposService } from './git-repos.service.js';
+import { GitWritesService } from './git-writes.service.js';
+import { GitReposStore } from './records/git-repos.store.js';
+import { RepoClone } from './repo-clone.js';
+import { RepoWork } from './repo-work.js';
+
+/** Git repositories in workspaces: cloned, read, changed, pulled and pushed. */
+@Module({
+  imports: [CoreModule, EgressModule, SandboxesModule, OperationsModule, IntegrationsModule, DeliveryModule],
+  controllers: [RoutesOf(GitReposService), RoutesOf(GitReadsService), RoutesOf(GitWritesService)],
+  providers: [
+    ...[GitReposService, GitReadsService, GitWritesService],
+    ...[GitReposStore, GitSandbox, GitNetwork, RepoWork, RepoClone],
+  ],
+})
+export class GitReposModule {}

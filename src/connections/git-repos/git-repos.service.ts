@@ -1,0 +1,236 @@
+import { Injectable } from '@nestjs/common';
+import { workspacePath } from '#libs/workspace-fs/index.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { Conflict, Invalid, problemOf, TooManyRequests } from '../../platform/errors/index.js';
+import { Jobs } from '../../platform/jobs/index.js';
+import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
+import { OperationsStore } from '../../workspaces/operations/index.js';
+import { GrantedConnections, placesOf } from '../integrations/index.js';
+import { cloneRepository, gitClone } from './clone-operation.js';
+import { GitSandbox } from './git/git-sandbox.js';
+import { type RemoteUrl, remoteUrl } from './git/remote-url.js';
+import {
+  CreateGitRepo,
+  GitRepoId,
+  GitRepoPage,
+  GitRepoView,
+  ListGitRepos,
+  StartedCloneView,
+  UpdateGitRepo,
+} from './git-repos.dto.js';
+import { GitReposStore, type RepoRow } from './records/git-repos.store.js';
+import { repoView } from './repo-views.js';
+
+const MAX_REPOS = 200;
+/** Of one organization, that run or wait. */
+const MAX_UNDER_WAY = 50;
+
+/** Git repositories in workspaces. */
+@Injectable()
+export class GitReposService {
+  constructor(
+    private readonly database: Database,
+    private readonly repos: GitReposStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly granted: GrantedConnections,
+    private readonly git: GitSandbox,
+    private readonly operations: OperationsStore,
+    private readonly jobs: Jobs,
+    private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'git_repo_create',
+    route: 'POST /api/git-repos',
+    on: 'workspace_id',
+    summary: 'Clone a Git repository into a folder of a workspace, in the background',
+    description:
+      'It is cloned aside and moved to its place when it is whole: a clone that fails leaves nothing. The remote gets the ' +
+      'credential of a connection that is granted to the workspace; without one, its host must be among those that sandboxes of ' +
+      'the workspace may connect to. Hooks, filters and submodules of a repository are not run.',
+    effect: 'write',
+    permission: 'git.write',
+    input: CreateGitRepo,
+    output: StartedCloneView,
+    refuses: {
+      403: 'The connection may not be used by the caller, or not for this repository',
+      409: 'There is something in that folder, or the host cannot be reached from the workspace',
+      429: 'Too many repositories of the organization are being cloned',
+    },
+    commitsAnswer: true,
+  })
+  async create(actor: Actor, input: CreateGitRepo): Promise<StartedCloneView> {
+    const workspace = await this.workspaces.require(actor, 'git.write', input.workspace_id);
+    const url = remoteUrl(input.url);
+    const path = folderOf(input.path ?? url.name);
+    if (!(await this.folders.open(workspace).isFree(path)))
+      throw new Conflict(`There is something at ${path} already; name another path`);
+    const connection_id =
+      input.connection_id === undefined
+        ? await this.connectionFor(actor, workspace, url)
+        : input.connection_id;
+    await this.git.requireReachable(workspace, actor, { url, connectionId: connection_id });
+    const { id: workspace_id, organization_id } = workspace;
+    if ((await this.operations.countUnderWay(organization_id, gitClone)) >= MAX_UNDER_WAY)
+      throw new TooManyRequests(
+        `${MAX_UNDER_WAY} repositories of this organization are being cloned; try again when some are done`,
+      );
+    return this.database.transaction(async unit => {
+      if ((await this.repos.count(unit, workspace_id)) >= MAX_REPOS)
+        throw new Conflict(`There are ${MAX_REPOS} repositories in this workspace already; delete one first`);
+      const operation_id = newId();
+      const row = await this.repos.insert(unit, {
+        ...{ workspace_id, path, url: url.href, connection_id, operation_id, created_by: actor.id },
+        ...{ branch: input.branch ?? null, depth: input.depth ?? null },
+      });
+      if (!row) throw new Conflict(`There is a repository at ${path} already`);
+      await this.operations.add(unit, gitClone, {
+        ...{ id: operation_id, actor_id: actor.id, organization_id, subject_id: workspace_id },
+        ...{ chain: actor.chain, input: { repo_id: row.id, actor } },
+      });
+      await this.record(unit, actor, 'git_repo.clone', row, workspace);
+      await this.jobs.enqueue(unit, cloneRepository, newId(), { operation_id });
+      return unit.answers({ id: row.id, operation_id });
+    });
+  }
+
+  @Action({
+    name: 'git_repo_list',
+    route: 'GET /api/git-repos',
+    on: 'workspace_id',
+    summary: 'List the Git repositories of a workspace',
+    effect: 'read',
+    permission: 'git.read',
+    input: ListGitRepos,
+    output: GitRepoPage,
+  })
+  async list(
+    actor: Actor,
+    { workspace_id, limit = DEFAULT_LIMIT, cursor }: ListGitRepos,
+  ): Promise<Page<GitRepoView>> {
+    await this.workspaces.require(actor, 'git.read', workspace_id);
+    const [after] = decodeCursor(cursor, 'id');
+    return pageOf(await this.repos.list(workspace_id, after, limit + 1), limit, repoView, ({ id }) => [id]);
+  }
+
+  @Action({
+    name: 'git_repo_get',
+    route: 'GET /api/git-repos/:id',
+    on: { id: 'git_repo' },
+    summary: 'Read where a Git repository is, its remote, and how it stands',
+    effect: 'read',
+    permission: 'git.read',
+    input: GitRepoId,
+    output: GitRepoView,
+  })
+  async read(actor: Actor, { id }: GitRepoId): Promise<GitRepoView> {
+    return repoView((await this.repos.require(actor, 'git.read', id)).row);
+  }
+
+  @Action({
+    name: 'git_repo_update',
+    route: 'PATCH /api/git-repos/:id',
+    on: { id: 'git_repo' },
+    summary: 'Change whose credential the remote of a repository gets, or say where its folder is by now',
+    effect: 'write',
+    permission: 'git.write',
+    input: UpdateGitRepo,
+    output: GitRepoView,
+    refuses: {
+      403: 'The connection may not be used by the caller, or not for this repository',
+      409: 'Another repository is there, or the host cannot be reached from the workspace',
+    },
+  })
+  async update(actor: Actor, { id, connection_id, path }: UpdateGitRepo): Promise<GitRepoView> {
+    const { row, workspace } = await this.repos.require(actor, 'git.write', id);
+    if (row.state === 'cloning') throw new Conflict('It is still being cloned; watch its operation');
+    if (connection_id !== undefined)
+      await this.git.requireReachable(workspace, actor, {
+        url: remoteUrl(row.url),
+        connectionId: connection_id,
+      });
+    const moved = path === undefined ? undefined : folderOf(path);
+    return this.database.transaction(async unit => {
+      if (
+        moved !== undefined &&
+        moved !== row.path &&
+        (await this.repos.isTaken(unit, row.workspace_id, moved))
+      )
+        throw new Conflict(`There is a repository at ${moved} already`);
+      const changed = await this.repos.change(
+        id,
+        {
+          ...(connection_id !== undefined && { connection_id }),
+          ...(moved !== undefined && { path: moved }),
+        },
+        unit,
+      );
+      await this.record(unit, actor, 'git_repo.update', changed, workspace);
+      return repoView(changed);
+    });
+  }
+
+  @Action({
+    name: 'git_repo_delete',
+    route: 'DELETE /api/git-repos/:id',
+    on: { id: 'git_repo' },
+    summary: 'Forget a Git repository; its files stay',
+    effect: 'destructive',
+    consequence: 'It is not pulled and pushed from here any more; its folder stays as it is.',
+    permission: 'git.write',
+    input: GitRepoId,
+    output: DeletedView,
+    refuses: { 409: 'It is still being cloned; cancel its operation first' },
+  })
+  async delete(actor: Actor, { id }: GitRepoId): Promise<DeletedView> {
+    const { row, workspace } = await this.repos.require(actor, 'git.write', id);
+    if (row.state === 'cloning') throw new Conflict('It is still being cloned; cancel its operation first');
+    await this.database.deletion(async unit => {
+      await this.repos.delete(unit, id);
+      await this.record(unit, actor, 'git_repo.delete', row, workspace);
+    });
+    return DeletedView.of(id);
+  }
+
+  /** The one that is granted for the host; none where the caller may use none. */
+  private async connectionFor(
+    actor: Actor,
+    { id }: VisibleWorkspace,
+    url: RemoteUrl,
+  ): Promise<string | null> {
+    try {
+      const found = (await this.granted.of(actor, id)).find(connection =>
+        placesOf(connection).some(
+          ({ host, port, services }) => host === url.host && port === url.port && services.includes('git'),
+        ),
+      );
+      return found?.id ?? null;
+    } catch (error) {
+      if (problemOf(error)?.status === 403) return null;
+      throw error;
+    }
+  }
+
+  private record(
+    unit: UnitOfWork,
+    actor: Actor,
+    action: string,
+    { id, url, path, connection_id }: RepoRow,
+    { organization_id, id: workspace_id }: VisibleWorkspace,
+  ): Promise<void> {
+    const target = { type: 'git_repo', id, organization_id, workspace_id };
+    return this.audit.record(unit, actor, action, target, { url, path, connection_id });
+  }
+}
+
+function folderOf(path: string): string {
+  const folder = workspacePath(path);
+  if (folder === '') throw new Invalid('path must name a folder of the workspace, not all of it');
+  if (folder.split('/').includes('.git')) throw new Invalid('path must not lie in a .git folder');
+  return folder;
+}

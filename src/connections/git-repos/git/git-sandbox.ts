@@ -1,0 +1,172 @@
+import { Injectable } from '@nestjs/common';
+import { AllowList } from '#libs/egress-proxy/index.js';
+import { isPublicAddress } from '#libs/guarded-fetch/index.js';
+import { type OutputChunk, quoteWords } from '#libs/sandbox/index.js';
+import type { Actor } from '../../../platform/access/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { Conflict } from '../../../platform/errors/index.js';
+import type { VisibleWorkspace } from '../../../workspaces/core/index.js';
+import { type EgressList, EgressSockets } from '../../../workspaces/egress/index.js';
+import {
+  ProgramSandboxes,
+  RecordedScripts,
+  SandboxesService,
+  type ScriptResult,
+} from '../../../workspaces/sandboxes/index.js';
+import { type CredentialUser, DeliveredRules } from '../../delivery/index.js';
+import { GIT_ENVIRONMENT } from './git-environment.js';
+import { faultOf, type GitEnd, hasNoRepository } from './git-fault.js';
+import type { RemoteUrl } from './remote-url.js';
+
+const READ_SECONDS = 60;
+const WRITE_SECONDS = 300;
+const NET_SECONDS = 1800;
+const MAX_OUTPUT = 8 * 1024 * 1024;
+
+type Workspace = Pick<VisibleWorkspace, 'id' | 'number' | 'organization_id'>;
+
+interface Step {
+  readonly args: readonly string[];
+  readonly stdin?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  readonly onOutput?: (chunk: OutputChunk) => void;
+  /** The end is looked at by who asks. */
+  readonly mayFail?: boolean;
+  readonly outputBytes?: number;
+}
+
+/** A remote, and whose credential it gets; null: none. */
+export interface Remote {
+  readonly url: RemoteUrl;
+  readonly connectionId: string | null;
+}
+
+/**
+ * Runs git: always in a sandbox, with nothing of the repository's configuration that runs a program. What reads has no network and
+ * cannot write; what writes has no network; what goes over the network has the credential for one repository, and reads no
+ * configuration that others could have written.
+ */
+@Injectable()
+export class GitSandbox {
+  constructor(
+    private readonly config: Config,
+    private readonly sandboxes: SandboxesService,
+    private readonly programs: ProgramSandboxes,
+    private readonly scripts: RecordedScripts,
+    private readonly egress: EgressSockets,
+    private readonly rules: DeliveredRules,
+  ) {}
+
+  read(workspace: Workspace, actor: Actor, script: string, step: Step): Promise<GitEnd> {
+    return this.run(workspace, actor, script, step, { onlyReads: true, seconds: READ_SECONDS });
+  }
+
+  /** Within {@link recorded}. */
+  write(workspace: Workspace, actor: Actor, script: string, step: Step): Promise<GitEnd> {
+    const reach = { hosts: [], advice: '', withWorkspace: false, credentials: [] };
+    return this.run(workspace, actor, script, step, { reach, seconds: WRITE_SECONDS });
+  }
+
+  /** Within {@link recorded}. 403 and 409 where the remote cannot be reached from this workspace. */
+  async net(
+    workspace: Workspace,
+    actor: Actor,
+    { url, connectionId }: Remote,
+    script: string,
+    step: Step,
+  ): Promise<GitEnd> {
+    const user: CredentialUser = { workspaceId: workspace.id, caller: callerOf(actor), actor };
+    const reach = await this.reach(user, url, connectionId);
+    try {
+      return await this.run(workspace, actor, script, step, { reach, seconds: NET_SECONDS });
+    } finally {
+      await this.rules.ended(user);
+    }
+  }
+
+  /** Whether the remote can be reached, before anything is done. */
+  async requireReachable(workspace: Workspace, actor: Actor, { url, connectionId }: Remote): Promise<void> {
+    await this.reach({ workspaceId: workspace.id, caller: callerOf(actor), actor }, url, connectionId);
+  }
+
+  /** What steps change is in the log, as of git; they end where the workspace is full. */
+  async recorded<T>(
+    workspace: Workspace,
+    repoId: string,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const recording = { writer: { type: 'git', id: repoId }, seconds: NET_SECONDS, signal } as const;
+    const { result, refusal } = await this.scripts.run(workspace, recording, work);
+    if (refusal) throw new Conflict(refusal);
+    return result;
+  }
+
+  private async reach(
+    user: CredentialUser,
+    url: RemoteUrl,
+    connectionId: string | null,
+  ): Promise<EgressList> {
+    const { host, port } = url;
+    const ports = [443, port];
+    const allows = (address: string, name: string) =>
+      isPublicAddress(address) ||
+      (this.config.outgoingPrivateHosts?.allows(address, name, String(port)) ?? false);
+    if (connectionId !== null) {
+      if (this.programs.sharesNetwork)
+        throw new Conflict('Credentials need isolated sandboxes, which this installation has not');
+      const rule = await this.rules.forRepository(user, connectionId, url);
+      return { hosts: [], ports, allows, advice: '', withWorkspace: false, credentials: [rule] };
+    }
+    const list = { hosts: [], ports, allows, advice: '', withWorkspace: true, credentials: [] };
+    const reachable = await this.egress.reachable(user.workspaceId, list);
+    if (this.config.sandboxEgress === 'none' || !new AllowList(reachable).allows(host))
+      throw new Conflict(
+        `${host} cannot be reached from this workspace: grant a connection for it, or have an admin add it with PATCH /api/workspaces/{id}/egress`,
+      );
+    return list;
+  }
+
+  private async run(
+    workspace: Workspace,
+    actor: Actor,
+    script: string,
+    { args, env, mayFail, outputBytes = MAX_OUTPUT, ...step }: Step,
+    place: { reach?: EgressList; onlyReads?: boolean; seconds: number },
+  ): Promise<GitEnd> {
+    const end = endOf(
+      await this.sandboxes.runScript(workspace, {
+        ...step,
+        ...place,
+        script: args.length > 0 ? `set -- ${quoteWords([...args])}\n${script}` : script,
+        caller: callerOf(actor),
+        env: { ...GIT_ENVIRONMENT, ...env },
+        outputBytes,
+      }),
+    );
+    const fault = end.ended === null && mayFail && !hasNoRepository(end) ? undefined : faultOf(end);
+    if (fault) throw fault;
+    return end;
+  }
+}
+
+function endOf({ exit_code, ended_by, limit, stdout, stderr, truncated }: ScriptResult): GitEnd {
+  const isCut = limit === 'outputBytes' || (ended_by === 'exit' && truncated);
+  const ended =
+    ended_by === 'exit' || isCut
+      ? null
+      : ended_by === 'timeout'
+        ? 'git took too long and was ended'
+        : 'git was ended before it was done';
+  return { code: isCut && exit_code === null ? 0 : exit_code, ended, stdout, stderr, truncated };
+}
+
+function callerOf({
+  id,
+  credential,
+}: Actor): CredentialUser['caller'] & { kind: 'run' | 'automation' | 'tool' } {
+  if (credential.run) return { kind: 'run', id: credential.run.id };
+  if (credential.automation_run_id) return { kind: 'automation', id: credential.automation_run_id };
+  return { kind: 'tool', id };
+}
