@@ -1,8 +1,4 @@
-import { execFileSync } from 'node:child_process';
 import { createECDH, randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
@@ -15,9 +11,8 @@ import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import { apiDocument } from '../harness/api-document.js';
 import { type Answer, Client, type Json } from '../harness/client.js';
 import { describeProvider } from '../harness/connections.js';
-import { serveRepositories } from '../harness/git-server.js';
+import { Forge } from '../harness/forge.js';
 import { type Person, TestService } from '../harness/service.js';
-import { TlsServers } from '../harness/tls-servers.js';
 
 let service: TestService;
 let smtp: FakeSmtpServer;
@@ -26,44 +21,35 @@ let ledger: IdempotencyLedger;
 let ada: Person;
 let bob: Person;
 let workspace: string;
-let servers: TlsServers;
-let repositories: string;
-let forge: string;
-let forged: Promise<string> | undefined;
+let forge: Forge;
 
 beforeAll(async () => {
   // Before the service connects: it keeps the method that each connection has at that time.
   pg.Client.prototype.query = losing as typeof query;
   smtp = await FakeSmtpServer.start();
   provider = await FakeOAuthProvider.start();
-  servers = new TlsServers();
-  repositories = mkdtempSync(join(tmpdir(), 'repositories-'));
-  execFileSync('sh', ['-c', REPOSITORY], { cwd: repositories, stdio: 'pipe' });
-  forge = await servers.start('127.0.0.3', serveRepositories(repositories));
+  forge = await Forge.start();
+  forge.add('one.git', 1);
   service = await TestService.start({
     ...{
       SMTP_URL: smtp.url,
       MAIL_FROM: 'atelier@example.com',
-      OUTGOING_PRIVATE_HOSTS: `${provider.host},${forge}`,
+      OUTGOING_PRIVATE_HOSTS: `${provider.host},${forge.host}`,
     },
   });
   ledger = service.app.get(IdempotencyLedger, { strict: false });
   ada = await service.person('Ada');
   bob = await service.person('Bob');
   workspace = await service.workspace(ada);
+  await forge.connect(ada, workspace);
 });
 afterAll(async () => {
   await service.stop();
   await smtp.stop();
   await provider.stop();
-  servers.stop();
-  rmSync(repositories, { recursive: true, force: true });
+  forge.stop();
   pg.Client.prototype.query = query;
 });
-
-const REPOSITORY = `git init -q -b main work && cd work &&
-  git -c user.name=A -c user.email=a@example.com commit -q --allow-empty -m first && cd .. &&
-  git clone -q --bare work one.git && git -C one.git config http.receivepack true`;
 
 const query = pg.Client.prototype.query;
 let losesCommits = false;
@@ -113,36 +99,10 @@ async function keyedConnection(): Promise<string> {
   return connection.id;
 }
 
-/** A forge, by whose credential its repositories are cloned. */
-async function forgeConnection(): Promise<string> {
-  forged ??= (async () => {
-    const definition = {
-      ...{ id: 'forge', name: 'Forge', docs: 'https://forge.example.com/docs', auth: 'api_key' },
-      api: { base_url: `https://${forge}`, hosts: [], header: 'X-Key', template: '{api_key}' },
-      ...{ git: { hosts: [forge], username: 'git' } },
-      fields: [{ name: 'api_key', label: 'Key', secret: true }],
-    };
-    await made('/api/integrations/providers', { organization_id: ada.organizationId, definition });
-    const fields = { api_key: 'key-of-the-forge' };
-    const place = { provider: 'forge', organization_id: ada.organizationId };
-    const { connection } = await made('/api/integrations', { ...place, fields });
-    await ada.client.put(`/api/integrations/${connection.id}/workspaces`, {
-      grants: [{ workspace_id: workspace }],
-    });
-    return connection.id as string;
-  })();
-  return forged;
-}
-
 /** One that is cloned, with a file that is not committed. */
 async function repository(): Promise<string> {
   const path = randomUUID();
-  const input = { workspace_id: workspace, url: `https://${forge}/one.git`, path };
-  const { id, operation_id } = await made('/api/git-repos', {
-    ...input,
-    connection_id: await forgeConnection(),
-  });
-  await ada.client.events(`/api/operations/${operation_id}/events`);
+  const id = await forge.clone(ada, { workspace_id: workspace, url: `https://${forge.host}/one.git`, path });
   await ada.client.put(files('content'), { path: `${path}/new.md`, content: 'new' });
   return `/api/git-repos/${id}`;
 }
@@ -294,10 +254,7 @@ const CALLS: Record<string, () => Promise<Call>> = {
   },
   '/api/git-repos': async () => ({
     path: '/api/git-repos',
-    body: {
-      ...{ workspace_id: workspace, url: `https://${forge}/one.git`, path: randomUUID() },
-      connection_id: await forgeConnection(),
-    },
+    body: { workspace_id: workspace, url: `https://${forge.host}/one.git`, path: randomUUID() },
   }),
   '/api/git-repos/{id}/checkout': async () => ({
     path: `${await repository()}/checkout`,

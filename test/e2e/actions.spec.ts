@@ -322,6 +322,7 @@ describe('every action that takes a workspace', () => {
       automation_trigger: 422,
       automation_validate: 422,
       loop_create: 422,
+      git_repo_create: 422,
       // The sample names no edits, and has no patch.
       file_batch_edit: 422,
       file_patch: 422,
@@ -418,6 +419,11 @@ it('a rehearsal of any action about something sees it or not as the action would
     await made('/api/integrations/providers', { ...place, definition: { ...DEFINITION, id } });
   await ada.client.put('/api/integrations/providers/acme/client', { ...place, client_id: 'client' });
   const { connection } = await made('/api/integrations', { ...place, provider: 'acme' });
+  const [repo] = await service.database.query<{ id: string }>(
+    `insert into git_repo (id, workspace_id, path, url, state, created_by, created_at, updated_at)
+     values (gen_random_uuid(), $1, 'gone', 'https://example.com/a.git', 'ready', $2, now(), now()) returning id`,
+    [workspace_id, ada.id],
+  );
   const published = await made('/api/templates', { workspace_id });
   const loop = await made('/api/loops', {
     workspace_id,
@@ -434,6 +440,7 @@ it('a rehearsal of any action about something sees it or not as the action would
   const ids: Json = {
     connector: connector.id,
     integration: connection.id,
+    ...{ git_repo: repo?.id, git_status: repo?.id, git_commit: repo?.id, git_branch: repo?.id },
     provider: 'acme',
     definition: { ...DEFINITION, id: 'acme' },
     template: published.template_id,
@@ -474,6 +481,9 @@ it('a rehearsal of any action about something sees it or not as the action would
     integration_provider_delete: 409,
     integration_request: 422,
     integration_test: 200,
+    // Its folder is gone, and its host is none that may be reached.
+    ...{ git_status_get: 409, git_commit_list: 409, git_branch_list: 409, git_repo_diff: 409 },
+    ...{ git_repo_pull: 409, git_repo_push: 409 },
     form_submission_accept: 404,
     form_submission_delete: 404,
     member_remove: 404,

@@ -13,6 +13,7 @@ import { Automations } from '../harness/automations.js';
 import { Browser } from '../harness/browser.js';
 import { Client, type Json } from '../harness/client.js';
 import { FakeSites } from '../harness/fake-sites.js';
+import { Forge } from '../harness/forge.js';
 import { OAuthClient, startOAuthService } from '../harness/oauth.js';
 import { DEFINITION } from '../harness/routes.js';
 import { sampleInput } from '../harness/sample-input.js';
@@ -20,6 +21,7 @@ import type { Person, TestService } from '../harness/service.js';
 
 const MCP = { name: 'Desk Assistant', version: '1.0.0' };
 
+let forge: Forge;
 let model: FakeOpenAi;
 let service: TestService;
 let ada: Person;
@@ -31,7 +33,9 @@ let exposing: [string, Json][];
 
 beforeAll(async () => {
   model = await FakeOpenAi.start();
+  forge = await Forge.start();
   service = await startOAuthService({
+    OUTGOING_PRIVATE_HOSTS: forge.host,
     OPENAI_COMPATIBLE_BASE_URL: model.url,
     OPENAI_COMPATIBLE_MODELS: 'fake',
   });
@@ -56,6 +60,7 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await service?.stop();
+  forge?.stop();
   await model?.stop();
 });
 
@@ -436,6 +441,8 @@ it('a person and their own key are not asked, and the audit log tells of every a
   const ofClient = { organization_id, provider: 'acme', client_id: 'client' };
   await ada.client.put('/api/integrations/providers/acme/client', { organization_id, client_id: 'client' });
   const { connection } = await made('/api/integrations', { organization_id, provider: 'acme' });
+  await forge.connect(ada, workspace_id);
+  const repository = await forge.clone(ada, { workspace_id, url: forge.add('one.git', 1) });
   const automations = new Automations(ada.client, workspace_id);
   const automation = await automations.deploy(
     await automations.script('exposed', 'true', 'on:\n  - webhook: {}'),
@@ -467,6 +474,7 @@ it('a person and their own key are not asked, and the audit log tells of every a
     integration_update: { id: connection.id, name: 'Renamed' },
     invitation_create: { organization_id, email: 'c@example.com' },
     invitation_resend: { organization_id, id: invitation.id },
+    git_repo_push: { id: repository },
     key_rotate: { id: key.id },
     key_update: { id: key.id, name: 'Renamed' },
     member_update: { organization_id, user_id: successor.id, role: 'member' },
