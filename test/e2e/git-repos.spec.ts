@@ -53,7 +53,9 @@ beforeAll(async () => {
     const { url = '', headers } = request;
     seen.push({ url, authorization: headers.authorization });
     if (url.startsWith('/v1')) return void response.end('fine');
-    void before(url).then(() => git(request, response));
+    void before(url).then(() => {
+      if (!response.destroyed) git(request, response);
+    });
   });
   model = await FakeOpenAi.start();
   service = await TestService.start({
@@ -649,14 +651,13 @@ it('is what an agent works with: it clones, mends, commits, and pushes when a pe
     { text: 'Done.' },
   ]);
   const sent = await agent.send('mend it', { workspace_id: workspace, chat_id: begun.chat_id });
-  const asked = await agent.until(
-    sent,
-    ({ event }) => event === 'approval.requested' || event.startsWith('run.'),
+  await agent.until(sent, ({ event }) => event === 'approval.requested');
+  const { body: pending } = await ada.client.get(
+    `/api/agent/approvals?chat_id=${sent.chat_id}&status=pending`,
   );
-  if (asked.event === 'approval.requested')
-    await ada.client.post(`/api/approvals/${asked.data.approval_id ?? asked.data.id}/decide`, {
-      decision: 'approve',
-    });
+  expect(pending.items).toMatchObject([{ effect: 'expose' }]);
+  const decided = await ada.client.post(`/api/agent/approvals/${pending.items[0].id}`, { decision: 'allow' });
+  expect(decided.status).toBe(200);
   const { result } = await agent.ended(sent);
   expect(JSON.stringify(result.toolOutputs)).toContain('updated');
   expect(git(bare, 'log', '-1', '--format=%an %s%n%b', 'main')).toMatch(

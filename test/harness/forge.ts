@@ -85,6 +85,8 @@ export class Forge {
   }
 
   private answer(request: IncomingMessage, response: ServerResponse): void {
-    void Promise.resolve(this.onRequest(request)).then(() => this.git(request, response));
+    void Promise.resolve(this.onRequest(request)).then(() => {
+      if (!response.destroyed) this.git(request, response);
+    });
   }
 }

@@ -52,8 +52,8 @@ export interface EgressList {
   readonly advice: string;
   /** Whether the hosts of the workspace can be reached, too. */
   readonly withWorkspace: boolean;
-  /** Which requests get credentials; by default those that the caller may use. */
-  readonly credentials?: readonly SandboxCredential[];
+  /** Which requests get credentials, asked again when that may have changed; by default those that the caller may use. */
+  readonly credentials?: readonly SandboxCredential[] | (() => Promise<readonly SandboxCredential[]>);
 }
 
 const NO_MORE: EgressList = { hosts: [], advice: ADVICE, withWorkspace: true };
@@ -163,6 +163,7 @@ export class EgressSockets {
     { credentials }: EgressList,
   ): Promise<readonly SandboxCredential[]> {
     if (this.config.sandboxEgress === 'none') return [];
+    if (typeof credentials === 'function') return credentials();
     return credentials ?? (await this.credentials.rulesFor(use));
   }
 

@@ -116,8 +116,10 @@ export class GitSandbox {
     if (connectionId !== null) {
       if (this.programs.sharesNetwork)
         throw new Conflict('Credentials need isolated sandboxes, which this installation has not');
-      const rule = await this.rules.forRepository(user, connectionId, url);
-      return { hosts: [], ports, allows, advice: '', withWorkspace: false, credentials: [rule] };
+      // It is refused here, and where it is revoked while git runs, what is open ends.
+      await this.rules.forRepository(user, connectionId, url);
+      const credentials = async () => [await this.rules.forRepository(user, connectionId, url)];
+      return { hosts: [], ports, allows, advice: '', withWorkspace: false, credentials };
     }
     const list = { hosts: [], ports, allows, advice: '', withWorkspace: true, credentials: [] };
     const reachable = await this.egress.reachable(user.workspaceId, list);
