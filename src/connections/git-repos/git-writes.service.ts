@@ -53,9 +53,9 @@ git symbolic-ref -q --short HEAD || echo`);
 /** `$1` mode, `$2` what to join, `$3` whether conflicts stay. */
 const JOIN = writing(`mode=$1 other=$2 keep=$3
 case $mode in
-  ff) git merge --quiet --ff-only "$other" || exit ;;
-  merge) git merge --quiet --no-edit --no-verify "$other"; code=$? ;;
-  rebase) git rebase --quiet "$other"; code=$? ;;
+  ff) git merge --quiet --ff-only "$other" >&2 || exit ;;
+  merge) git merge --quiet --no-edit --no-verify "$other" >&2; code=$? ;;
+  rebase) git rebase --quiet "$other" >&2; code=$? ;;
 esac
 if [ "\${code:-0}" != 0 ]; then
   files=$(git diff --name-only --diff-filter=U --ignore-submodules=all | head -n 1000)
