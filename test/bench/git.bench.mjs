@@ -2,13 +2,11 @@
  * A clone of 10,000 files by the service (operation, sandbox, credential, change log) against git outside; and requests that get a
  * credential on their way against a blind tunnel through the same proxy.
  */
-import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:https';
-import { connect } from 'node:net';
 import path from 'node:path';
-import { getCACertificates, setDefaultCACertificates, connect as tlsConnect } from 'node:tls';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { promisify } from 'node:util';
 import { CertificateAuthority, EgressProxy } from '../../dist/libs/egress-proxy/index.js';
 import { Config } from '../../dist/src/platform/config/index.js';
 import { createLog } from '../../dist/src/platform/log/index.js';
@@ -68,29 +66,11 @@ async function proxyTo(host, port, authority, isInspected) {
   return socket;
 }
 
-/** An agent whose connections go through the proxy. */
-function agentFor(socket, host, port, ca) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  agent.createConnection = (_options, done) => {
-    const tunnel = connect(socket);
-    tunnel.write(`CONNECT ${host}:${port} HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`);
-    tunnel.once('data', () =>
-      done(null, tlsConnect({ socket: tunnel, host, ca, checkServerIdentity: () => undefined })),
-    );
-    tunnel.once('error', done);
-  };
-  onEnd(() => agent.destroy());
-  return agent;
-}
-
-async function get(agent, host, port, at) {
-  const asked = request({ agent, host, port, path: at });
-  asked.end();
-  const [response] = await once(asked, 'response');
-  if (response.statusCode !== 200) throw new Error(`${at} answered ${response.statusCode}`);
-  let bytes = 0;
-  for await (const chunk of response) bytes += chunk.length;
-  return bytes;
+/** Asks through the proxy from a process of its own, as a sandbox would. */
+async function asked(socket, target, authority, at, count) {
+  const args = ['test/bench/floors/tunnel-client.mjs', socket, target, authority, at, String(count)];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  return JSON.parse(stdout);
 }
 
 await bench(async () => {
@@ -102,22 +82,17 @@ await bench(async () => {
   setDefaultCACertificates([...getCACertificates('default'), certificate]);
 
   const authority = new CertificateAuthority('Bench');
-  const inspected = agentFor(
-    await proxyTo(ADDRESS, port, authority, true),
-    ADDRESS,
-    port,
-    authority.certificate,
-  );
-  const blind = agentFor(await proxyTo(ADDRESS, port, authority, false), ADDRESS, port, certificate);
-  const small = agent => async () => {
-    const begun = performance.now();
-    for (let at = 0; at < REQUESTS; at++) await get(agent, ADDRESS, port, '/small');
-    return (REQUESTS / (performance.now() - begun)) * 1000;
+  const own = path.join(repositories, 'authority.pem');
+  writeFileSync(own, authority.certificate);
+  const inspected = [await proxyTo(ADDRESS, port, authority, true), forge, own];
+  const blind = [await proxyTo(ADDRESS, port, authority, false), forge, path.join(repositories, 'cert.pem')];
+  const small = place => async () => {
+    const { ms } = await asked(...place, '/small', REQUESTS);
+    return (REQUESTS / ms) * 1000;
   };
-  const large = agent => async () => {
-    const begun = performance.now();
-    const bytes = await get(agent, ADDRESS, port, '/large');
-    return bytes / 1024 / 1024 / ((performance.now() - begun) / 1000);
+  const large = place => async () => {
+    const { ms, bytes } = await asked(...place, '/large', 2);
+    return bytes / 1024 / 1024 / (ms / 1000);
   };
   const requests = await compare(7, small(inspected), small(blind));
   report(
@@ -182,7 +157,7 @@ await bench(async () => {
     const place = mkdtempSync(path.join(repositories, 'outside-'));
     const env = { ...process.env, GIT_SSL_CAINFO: path.join(repositories, 'cert.pem') };
     const begun = performance.now();
-    execFileSync('git', ['clone', '-q', remote, 'got'], { cwd: place, env, stdio: 'pipe' });
+    await promisify(execFile)('git', ['clone', '-q', remote, 'got'], { cwd: place, env });
     const took = performance.now() - begun;
     rmSync(place, { recursive: true });
     return took;
