@@ -13,6 +13,7 @@ import { ActionCatalog, subjectsOf } from '../../src/platform/actions/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import type { Json } from '../harness/client.js';
+import { Forge } from '../harness/forge.js';
 import { DEFINITION, type Ids, idsOn, makeThings } from '../harness/routes.js';
 import { sampleInput } from '../harness/sample-input.js';
 import { type Person, TestService } from '../harness/service.js';
@@ -47,6 +48,7 @@ class CountedFetch extends GuardedFetch {
 const outgoing = new CountedFetch();
 let service: TestService;
 let smtp: FakeSmtpServer;
+let forge: Forge;
 let model: FakeOpenAi;
 let owner: Person;
 let other: Person;
@@ -58,7 +60,9 @@ let actions: Json[];
 beforeAll(async () => {
   smtp = await FakeSmtpServer.start();
   model = await FakeOpenAi.start();
+  forge = await Forge.start();
   const environment = {
+    OUTGOING_PRIVATE_HOSTS: forge.host,
     SMTP_URL: smtp.url,
     MAIL_FROM: 'atelier@example.com',
     OPENAI_COMPATIBLE_BASE_URL: model.url,
@@ -70,6 +74,11 @@ beforeAll(async () => {
   things = { ...(await makeThings(service, owner, other)), ...INPUTS };
   await owner.client.post('/api/integrations/providers', {
     ...{ organization_id: things.organization_id, definition: { ...DEFINITION, id: 'unused' } },
+  });
+  await forge.connect(owner, things.workspace_id as string);
+  const cloned = await forge.clone(owner, {
+    workspace_id: things.workspace_id,
+    url: forge.add('one.git', 1),
   });
   const running = await runningCommand();
   const [, invited] = [await invitationToFile(), await invitationToFile()];
@@ -109,6 +118,8 @@ beforeAll(async () => {
     push_subscription_create: { ...subscription, endpoint: 'https://push.example.com/two' },
     ...(await siteInputs()),
     ...(await serverInputs()),
+    git_repo_pull: { id: cloned },
+    git_repo_push: { id: cloned },
     git_repo_checkout: { branch: 'other', create: true },
     git_repo_create: { url: 'https://acme.example.com/acme/other.git', path: 'other' },
     integration_provider_create: { definition: { ...DEFINITION, id: 'other' } },
@@ -136,6 +147,7 @@ afterAll(async () => {
   await service.stop();
   await model.stop();
   await smtp.stop();
+  forge.stop();
 });
 
 /** One that is not shared yet. */

@@ -178,7 +178,7 @@ export async function makeThings(service: TestService, owner: Person, other: Per
   await owner.client.post(`/api/workspaces/${workspace}/tools/bash`, {
     input: {
       command:
-        'git init -q -b main things && cd things && git -c user.name=A -c user.email=a@example.com commit -q --allow-empty -m first',
+        'git init -q -b main things && cd things && git -c user.name=A -c user.email=a@example.com commit -q --allow-empty -m first && echo one > staged && git add staged',
     },
   });
   const [repo] = await service.database.query<{ id: string }>(

@@ -4,13 +4,20 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Config } from '../../platform/config/index.js';
-import { Database } from '../../platform/database/index.js';
-import { Conflict, Forbidden, Invalid, NotFound, problemOf } from '../../platform/errors/index.js';
+import { Database, dryRun } from '../../platform/database/index.js';
+import {
+  Conflict,
+  Forbidden,
+  Invalid,
+  NotFound,
+  type Problem,
+  problemOf,
+} from '../../platform/errors/index.js';
 import { identityOf, signed } from './authorship.js';
-import { faultOf } from './git/git-fault.js';
+import { faultOf, type GitEnd } from './git/git-fault.js';
 import { GitNetwork, remoteOf } from './git/git-network.js';
 import { GitSandbox } from './git/git-sandbox.js';
-import { ENDS, writing } from './git/scripts.js';
+import { ENDS, reading, writing } from './git/scripts.js';
 import { GitReadsService } from './git-reads.service.js';
 import {
   CheckoutGitRepo,
@@ -31,6 +38,16 @@ const NOT_READY = 'It is not cloned, or its folder has no repository any more';
 const CHECKOUT = writing(`git check-ref-format --branch "$1" >/dev/null || exit ${ENDS.nothing}
 if [ "$2" = create ]; then exec git switch --quiet --create "$1"; fi
 exec git switch --quiet --guess "$1"`);
+
+const CHECK_BRANCH = reading(`git check-ref-format --branch "$1" >/dev/null || exit ${ENDS.nothing}
+if [ "$2" = create ]; then git show-ref --verify --quiet "refs/heads/$1" && exit ${ENDS.taken}; exit 0; fi
+git show-ref --verify --quiet "refs/heads/$1" || git show-ref --verify --quiet "refs/remotes/origin/$1" || exit ${ENDS.unknown}`);
+
+const CHECK_CHANGES = reading(`how=$1
+shift
+[ ! -e .git/MERGE_HEAD ] || exit 0
+if [ "$how" = staged ]; then git diff --cached --quiet --ignore-submodules=all && exit ${ENDS.nothing}; exit 0; fi
+[ -n "$(git status --porcelain --ignore-submodules=all -- "$@" | head -c 1)" ] || exit ${ENDS.nothing}`);
 
 /** `$1`: paths, all or staged; then the paths. The message comes on standard input. */
 const COMMIT = writing(`how=$1
@@ -94,12 +111,12 @@ export class GitWritesService {
     refuses: { 409: `Changes are in the way, or there is such a branch; ${NOT_READY}` },
   })
   async checkout(actor: Actor, { id, branch, create = false }: CheckoutGitRepo): Promise<GitBranchListView> {
-    await this.work.write(actor, 'git.write', id, nothing, async ({ row, workspace }, signal) => {
-      const args = [row.path, branch, create ? 'create' : ''];
-      const end = await this.git.write(workspace, actor, CHECKOUT, { args, signal, mayFail: true });
-      if (end.code === ENDS.nothing) throw new Invalid('branch must be the name of a branch');
-      if (/already exists/.test(end.stderr)) throw new Conflict(`There is a branch ${branch} already`);
-      const fault = faultOf(end);
+    const how = [branch, create ? 'create' : ''];
+    const check = this.rehearsal(actor, CHECK_BRANCH, how, end => branchFault(end, branch));
+    await this.work.write(actor, 'git.write', id, check, async ({ row, workspace }, signal) => {
+      const step = { args: [row.path, ...how], signal, mayFail: true };
+      const end = await this.git.write(workspace, actor, CHECKOUT, step);
+      const fault = branchFault(end, branch) ?? faultOf(end);
       if (fault) throw fault;
     });
     return this.reads.branches(actor, { id });
@@ -116,7 +133,7 @@ export class GitWritesService {
     permission: 'git.write',
     input: CommitGitRepo,
     output: GitCommittedView,
-    evidence: 'list its commits: the first has the message',
+    evidence: 'read its commits: the first has the message',
     refuses: { 409: `There is nothing to commit, or there are conflicts; ${NOT_READY}` },
   })
   commit(actor: Actor, { id, message, paths, all = false }: CommitGitRepo): Promise<GitCommittedView> {
@@ -124,20 +141,19 @@ export class GitWritesService {
     const which = paths?.map(path => normalizePath(path));
     if (which?.includes('')) throw new Invalid('paths must name files or folders; for everything, say all');
     const { host } = this;
-    return this.work.write(actor, 'git.write', id, nothing, async ({ row, workspace }, signal) => {
-      const how = all ? 'all' : which && which.length > 0 ? 'paths' : 'staged';
+    const how = all ? 'all' : which && which.length > 0 ? 'paths' : 'staged';
+    const check = this.rehearsal(actor, CHECK_CHANGES, [how, ...(which ?? [])], end =>
+      nothingFault(end, how),
+    );
+    return this.work.write(actor, 'git.write', id, check, async ({ row, workspace }, signal) => {
       const end = await this.git.write(workspace, actor, COMMIT, {
         args: [row.path, how, ...(which ?? [])],
         stdin: signed(message, actor, host),
         env: identityOf(actor, host),
         ...{ signal, mayFail: true },
       });
-      if (end.code === ENDS.nothing)
-        throw new Conflict(
-          how === 'staged'
-            ? 'There is nothing staged; name paths, or say all'
-            : 'There is nothing to commit: the files are as they were',
-        );
+      const none = nothingFault(end, how);
+      if (none) throw none;
       if (end.code === ENDS.conflict)
         throw new Conflict('Files are in conflict; solve them, then commit with all');
       const fault = faultOf(end);
@@ -240,6 +256,21 @@ export class GitWritesService {
     );
   }
 
+  /** A dry run is told what the action would be: it looks, where nothing can be written. */
+  private rehearsal(
+    actor: Actor,
+    script: string,
+    args: readonly string[],
+    faultAt: (end: GitEnd) => Problem | undefined,
+  ) {
+    return async ({ row, workspace }: SeenRepo): Promise<void> => {
+      if (!dryRun()) return;
+      const end = await this.git.read(workspace, actor, script, { args: [row.path, ...args], mayFail: true });
+      const fault = faultAt(end) ?? faultOf(end);
+      if (fault) throw fault;
+    };
+  }
+
   private reachable(actor: Actor) {
     return async ({ row, workspace }: SeenRepo): Promise<void> => {
       try {
@@ -258,7 +289,23 @@ export class GitWritesService {
   }
 }
 
-const nothing = (): Promise<void> => Promise.resolve();
+function branchFault({ code, stderr }: GitEnd, branch: string): Problem | undefined {
+  if (code === ENDS.nothing) return new Invalid('branch must be the name of a branch');
+  if (code === ENDS.taken || /already exists/.test(stderr))
+    return new Conflict(`There is a branch ${branch} already`);
+  if (code === ENDS.unknown || /invalid reference/.test(stderr))
+    return new NotFound(`There is no branch ${branch}, here or at the remote`);
+  return undefined;
+}
+
+function nothingFault({ code }: GitEnd, how: string): Problem | undefined {
+  if (code !== ENDS.nothing) return undefined;
+  return new Conflict(
+    how === 'staged'
+      ? 'There is nothing staged; name paths, or say all'
+      : 'There is nothing to commit: the files are as they were',
+  );
+}
 
 function conflict(files: readonly string[]): Conflict {
   const named = files.slice(0, MAX_NAMED).join(', ');

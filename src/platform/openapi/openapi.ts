@@ -226,6 +226,7 @@ const API_TAGS: readonly (readonly [name: string, description: string])[] = [
   ['share', 'Public links to files and folders, and the list of all that is reachable from outside'],
   ['file-invitations', 'Files and folders shared with a person by mail'],
   ['templates', 'Workspaces that are published, and made anew'],
+  ['git-repos', 'Git repositories in workspaces: clone, commit, pull, push'],
   ['integrations', 'Accounts at services of others, and requests with credentials that nobody sees'],
   ['connectors', 'Remote MCP servers, and which of their tools agents may call'],
   ['sites', 'Sites, their versions and hosts'],

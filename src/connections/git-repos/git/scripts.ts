@@ -6,6 +6,7 @@ export const ENDS = {
   taken: 93,
   conflict: 94,
   nothing: 95,
+  unknown: 96,
 };
 
 /**
