@@ -75,11 +75,13 @@ beforeAll(async () => {
   await owner.client.post('/api/integrations/providers', {
     ...{ organization_id: things.organization_id, definition: { ...DEFINITION, id: 'unused' } },
   });
-  await forge.connect(owner, things.workspace_id as string);
-  const cloned = await forge.clone(owner, {
-    workspace_id: things.workspace_id,
-    url: forge.add('one.git', 1),
-  });
+  // What it clones from is no host of the guarded fetch, which lets nothing out.
+  const definition = { ...DEFINITION, git: { ...DEFINITION.git, hosts: ['acme.example.com', forge.host] } };
+  await service.database.query(`update integration_provider set definition = $1 where slug = 'acme'`, [
+    JSON.stringify(definition),
+  ]);
+  const input = { workspace_id: things.workspace_id, url: forge.add('one.git', 1) };
+  const cloned = await forge.clone(owner, input);
   const running = await runningCommand();
   const [, invited] = [await invitationToFile(), await invitationToFile()];
   await owner.client.post(`/api/file-invitations/${invited.token}/accept`);
@@ -124,7 +126,7 @@ beforeAll(async () => {
     git_repo_create: { url: 'https://acme.example.com/acme/other.git', path: 'other' },
     integration_provider_create: { definition: { ...DEFINITION, id: 'other' } },
     integration_provider_delete: { provider: 'unused' },
-    integration_provider_update: { definition: DEFINITION },
+    integration_provider_update: { definition },
     integration_provider_get: { organization_id: things.organization_id },
     integration_request: { id: things.connection_id, path: '/items' },
     template_clone: { id: things.template_id, version: 1 },
