@@ -146,7 +146,9 @@ describe('a feature that is turned off', () => {
     const owner = withScopes(null);
     expect(refused(owner, off())).toEqual([]);
     expect(refused(owner, off('agents'))).toEqual(['agent.run']);
-    expect(refused(owner, off('sandbox'))).toEqual(['tunnel.run', 'code.run']);
+    expect(refused(owner, off('sandbox'))).toEqual([
+      ...['tunnel.run', 'code.run', 'git.read', 'git.write', 'git.push'],
+    ]);
     expect(refused(owner, off('sharing'))).toEqual(['share.manage', 'form.share']);
     expect(() => requireInWorkspace(owner, 'agent.run', off('agents'))).toThrow(
       'The feature agents is turned off in this workspace; an admin of the workspace can turn it on',

@@ -19,11 +19,11 @@ export const SCOPE_WORDS: Readonly<Record<string, string>> = {
   'templates:write': 'Publish workspaces as templates, and delete templates',
   'connections:write':
     'Connect accounts at other services and MCP servers, let workspaces use them, and end them',
-  'git:write': 'Clone, change, pull and push Git repositories',
   'sites:write': 'Publish and delete sites, and decide who may open them',
   'servers:write': 'Run and delete servers, and decide who may open them',
   'automations:write': 'Deploy, pause and stop automations, which then act on your authority',
   'automations:run': 'Run automations, with input of its own',
+  'git:write': 'Clone, change, pull and push Git repositories',
   'loops:write': 'Run loops, at the cost of the organization',
   'code:run': 'Run code in the sandboxes of workspaces',
   'agent:run': 'Set agents to work, at the cost of the organization',
