@@ -28,6 +28,7 @@ describe('search', () => {
       truncated: false,
       more: false,
       files_searched: 2,
+      left_out: [],
     });
     const exact = await workspace.fs.search({ query: 'Apple', case_sensitive: true });
     expect(exact.matches).toEqual([
@@ -72,6 +73,44 @@ describe('search', () => {
     expect(await workspace.fs.search({ query: 'x', limit: 6 })).toMatchObject({ truncated: false });
     const limited = await workspace.fs.search({ query: 'x', limit: 5 });
     expect([limited.matches.length, limited.truncated]).toEqual([5, true]);
+  });
+
+  it('searches a large file in parts where it is named, and says of a folder which it left out', async () => {
+    const line = (n: number) => `${n} ${n % 50_000 === 0 ? 'needle' : 'straw'} ${'é'.repeat(20)}\n`;
+    await workspace.put('logs/big.log', Array.from({ length: 220_000 }, (_, n) => line(n + 1)).join(''));
+    await workspace.put('logs/small.log', 'needle\n');
+    const below = await workspace.fs.search({ query: 'needle', path: 'logs' });
+    expect(below).toMatchObject({
+      matches: [{ path: 'logs/small.log' }],
+      left_out: ['logs/big.log'],
+      truncated: true,
+    });
+    const named = await workspace.fs.search({ query: 'needle', path: 'logs/big.log', context: 1 });
+    expect(named).toMatchObject({ truncated: false, left_out: [], files_searched: 1 });
+    expect(named.matches.map(({ line }) => line)).toEqual([50_000, 100_000, 150_000, 200_000]);
+    expect(named.matches[3]).toMatchObject({
+      excerpt: expect.stringMatching(/^200000 needle/),
+      before: [expect.stringMatching(/^199999 /)],
+      after: [expect.stringMatching(/^200001 /)],
+    });
+    const page = {
+      query: 'needle',
+      path: 'logs/big.log',
+      limit: 2,
+      after: { path: 'logs/big.log', line: 50_000 },
+    };
+    const next = await workspace.fs.search(page);
+    expect(next).toMatchObject({ matches: [{ line: 100_000 }, { line: 150_000 }], more: true });
+    const counted = await workspace.fs.search({ query: 'needle', path: 'logs/big.log', filesOnly: true });
+    expect(counted.matches).toMatchObject([{ line: 50_000, count: 4 }]);
+  });
+
+  it('finds what is in a line that is longer than a part, and nothing in what is binary', async () => {
+    await workspace.put('one-line.txt', `${'é'.repeat(5_000_001)}needle`);
+    const { matches } = await workspace.fs.search({ query: 'needle', path: 'one-line.txt' });
+    expect(matches).toMatchObject([{ line: 1, excerpt: expect.stringContaining('needle') }]);
+    await workspace.put('binary.bin', `\0${'needle\n'.repeat(1_400_000)}`);
+    expect((await workspace.fs.search({ query: 'needle', path: 'binary.bin' })).matches).toEqual([]);
   });
 
   it('shows the part of a long line around the match', async () => {

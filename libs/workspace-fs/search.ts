@@ -9,6 +9,7 @@ import { OpenFile } from './open-file.js';
 import { parentOf } from './path.js';
 import { openRead, stat } from './read.js';
 import { type LineMatch, linesWith } from './search-lines.js';
+import { partsOf } from './search-parts.js';
 import { type PatternOptions, patternOf, type SearchPattern } from './search-pattern.js';
 import { type ScopeOptions, SearchScope } from './search-scope.js';
 import type { Tree } from './tree.js';
@@ -17,6 +18,9 @@ import { walk } from './walk.js';
 
 const DEFAULT_LIMIT = 200;
 const MAX_SEARCHED_BYTES = 8 * 1024 * 1024;
+/** Of a file that is searched by itself. */
+const MAX_NAMED_BYTES = 1024 * 1024 * 1024;
+const MAX_LEFT_OUT = 20;
 const BINARY_CHECK_BYTES = 8 * 1024;
 const FILES_AT_ONCE = 64;
 const OUT_OF_REACH = [
@@ -54,6 +58,8 @@ export interface SearchResult {
   /** Whether the limit was reached: `after` the last match, there is more. */
   more: boolean;
   files_searched: number;
+  /** Files that were left out as they were too large, the first of them; each can be searched by itself. */
+  left_out: string[];
 }
 
 /** Searches text files; leaves out binary ones and links. */
@@ -61,7 +67,7 @@ export async function search(tree: Tree, path: string, options: SearchOptions): 
   const run = new SearchRun(tree, path, options);
   if (options.query === '') return run.result;
   const start = await stat(tree, path);
-  if (start.type === 'file') await run.searchAll([path], file => openRead(tree, file));
+  if (start.type === 'file') await run.searchNamed(path, start.size);
   else if (options.candidates) await run.searchAmong(options.candidates);
   else await run.searchBelow();
   return run.result;
@@ -70,7 +76,13 @@ export async function search(tree: Tree, path: string, options: SearchOptions): 
 type FileMatch = Omit<SearchMatch, 'path'>;
 
 class SearchRun {
-  readonly result: SearchResult = { matches: [], truncated: false, more: false, files_searched: 0 };
+  readonly result: SearchResult = {
+    matches: [],
+    truncated: false,
+    more: false,
+    files_searched: 0,
+    left_out: [],
+  };
   private readonly pattern: SearchPattern;
   private readonly scope: SearchScope;
   private readonly limit: number;
@@ -143,41 +155,92 @@ class SearchRun {
     return after === undefined || key >= byteOrderKey(after.path);
   }
 
-  private async searchFile(path: string, open: (path: string) => Promise<OpenFile>): Promise<FileMatch[]> {
-    const bytes = await this.bytesOf(path, open);
-    if (!bytes || bytes.subarray(0, BINARY_CHECK_BYTES).includes(0)) return [];
-    this.result.files_searched++;
-    if (!this.pattern.mayMatch(bytes) || !isUtf8(bytes)) return [];
-    const text = bytes.toString('utf8');
-    const { after, context, filesOnly } = this.options;
-    if (filesOnly && after?.path === path) return [];
-    const from = after?.path === path ? after.line : 0;
-    const matches: FileMatch[] = [];
-    let count = 0;
-    for (const match of linesWith(text, this.pattern.spans(text), context)) {
-      await this.turn.pass();
-      if (!match || match.line <= from) continue;
-      count++;
-      if (!filesOnly || count === 1) matches.push(match);
-      if (matches.length > this.limit) break;
-    }
-    return filesOnly ? matches.map(match => ({ ...match, count })) : matches;
+  /** A file by itself, which may be large. */
+  async searchNamed(path: string, size: number): Promise<void> {
+    const open = (file: string) => openRead(this.tree, file);
+    if (size <= MAX_SEARCHED_BYTES || size > MAX_NAMED_BYTES) return this.searchAll([path], open);
+    for (const match of await this.searchParts(path, open)) this.add({ path, ...match });
   }
 
-  /** Null for what is too large, gone, replaced by something else, or out of the service's reach. */
-  private async bytesOf(path: string, open: (path: string) => Promise<OpenFile>): Promise<Buffer | null> {
+  private async searchFile(path: string, open: (path: string) => Promise<OpenFile>): Promise<FileMatch[]> {
+    const found = new FoundInFile();
+    await this.reading(path, open, async file => {
+      if (file.entry.size > MAX_SEARCHED_BYTES) this.leaveOut(path);
+      else await this.searchPart(path, { bytes: await file.bytes(), line: 1 }, found);
+    });
+    return found.all(this.options.filesOnly);
+  }
+
+  private async searchParts(path: string, open: (path: string) => Promise<OpenFile>): Promise<FileMatch[]> {
+    const found = new FoundInFile();
+    await this.reading(path, open, async file => {
+      for await (const part of partsOf(file)) {
+        await this.searchPart(path, part, found);
+        if (found.isBinary || found.matches.length > this.limit) return;
+        await this.turn.pass();
+      }
+    });
+    return found.all(this.options.filesOnly);
+  }
+
+  private async searchPart(
+    path: string,
+    { bytes, line }: { bytes: Buffer; line: number },
+    found: FoundInFile,
+  ): Promise<void> {
+    if (!found.isBegun) {
+      found.isBegun = true;
+      found.isBinary = bytes.subarray(0, BINARY_CHECK_BYTES).includes(0);
+      if (!found.isBinary) this.result.files_searched++;
+    }
+    if (found.isBinary) return;
+    if (!this.pattern.mayMatch(bytes) || !isUtf8(bytes)) return;
+    const text = bytes.toString('utf8');
+    const { after, context, filesOnly } = this.options;
+    if (filesOnly && after?.path === path) return;
+    const from = after?.path === path ? after.line : 0;
+    for (const match of linesWith(text, this.pattern.spans(text), context)) {
+      await this.turn.pass();
+      if (!match || match.line + line - 1 <= from) continue;
+      found.count++;
+      if (!filesOnly || found.count === 1) found.matches.push({ ...match, line: match.line + line - 1 });
+      if (found.matches.length > this.limit) return;
+    }
+  }
+
+  private leaveOut(path: string): void {
+    this.result.truncated = true;
+    if (this.result.left_out.length < MAX_LEFT_OUT) this.result.left_out.push(path);
+  }
+
+  /** Nothing is done with what is gone, replaced by something else, in use, or out of the service's reach. */
+  private async reading(
+    path: string,
+    open: (path: string) => Promise<OpenFile>,
+    work: (file: OpenFile) => Promise<void>,
+  ): Promise<void> {
     let file: OpenFile | undefined;
     try {
       file = await open(path);
-      if (file.entry.size <= MAX_SEARCHED_BYTES) return await file.bytes();
-      this.result.truncated = true;
-      return null;
+      await work(file);
     } catch (error) {
       if (isWorkspaceError(error, 'busy')) this.result.truncated = true;
       else if (!isWorkspaceError(error, ...OUT_OF_REACH)) throw error;
-      return null;
     } finally {
       await file?.close();
     }
+  }
+}
+
+/** What was found in one file so far. */
+class FoundInFile {
+  readonly matches: FileMatch[] = [];
+  /** Lines that match. */
+  count = 0;
+  isBegun = false;
+  isBinary = false;
+
+  all(filesOnly = false): FileMatch[] {
+    return filesOnly ? this.matches.map(match => ({ ...match, count: this.count })) : this.matches;
   }
 }

@@ -6,7 +6,7 @@
  *   npm run bench -- craft [word …]              tasks whose name has one of the words
  *   CRAFT_MODEL=qwen3 OPENAI_COMPATIBLE_BASE_URL=http://127.0.0.1:11434/v1 npm run bench -- craft
  *                                                a real model in its place; OPENAI_COMPATIBLE_API_KEY is sent along
- *   CRAFT_LOG=folder                             keeps a transcript of each run
+ *   CRAFT_LOG=folder                             keeps a transcript of each run, as Markdown
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,6 +15,7 @@ import data from './craft/tasks/data.mjs';
 import editing from './craft/tasks/editing.mjs';
 import fixing from './craft/tasks/fixing.mjs';
 import running from './craft/tasks/running.mjs';
+import { transcript } from './craft/transcript.mjs';
 import { atelier, bench, onEnd, postJson, report } from './lib.mjs';
 
 const { CRAFT_MODEL, CRAFT_LOG, OPENAI_COMPATIBLE_BASE_URL, OPENAI_COMPATIBLE_API_KEY } = process.env;
@@ -83,7 +84,7 @@ async function run(model, service, task, way) {
   do status = await service.get(`/api/agent/status/${sent.call_id}?wait=60`);
   while (!['completed', 'error'].includes(status.status));
   const ms = performance.now() - start;
-  if (CRAFT_LOG) keep(`${task.name}.${way}.json`, { ask: task.ask, log: meter.log });
+  if (CRAFT_LOG) keep(`${task.name}.${way}.md`, transcript(task.ask, meter.log));
   let fault =
     status.status === 'error' || status.stop_reason !== 'end_turn'
       ? JSON.stringify(status).slice(0, 500)
@@ -95,9 +96,9 @@ async function run(model, service, task, way) {
   return { meter, ms, fault };
 }
 
-function keep(name, what) {
+function keep(name, text) {
   mkdirSync(CRAFT_LOG, { recursive: true });
-  writeFileSync(path.join(CRAFT_LOG, name), JSON.stringify(what, null, 1));
+  writeFileSync(path.join(CRAFT_LOG, name), text);
 }
 
 const COLUMNS = ['calls', 'steps', 'tokens', 'cost', 'sent', 'bytes', 'ms'];

@@ -164,6 +164,13 @@ describe('file tools', () => {
     const many = (await call('search_files', { query: 'heron', path: 'many.txt' })).output.split('\n');
     expect(many).toHaveLength(101);
     expect(many.at(-1)).toMatch(/there are more: narrow it/);
+    await call('bash', { command: 'yes "a heron on line" | head -c 9000000 > large.log' });
+    expect((await call('search_files', { query: 'on line' })).output).toMatch(
+      /^Nothing found\n\(not searched, as over 8 MiB: large\.log; search in one by giving it as path\)$/,
+    );
+    const inside = (await call('search_files', { query: 'on line', path: 'large.log', limit: 1 })).output;
+    expect(inside).toMatch(/^large\.log:1: a heron on line\n… there are more/);
+    await call('bash', { command: 'rm large.log' });
     expect((await call('search_files', { query: 'nowhere to be found' })).output).toBe('Nothing found');
     expect((await call('read_file', { path: 'docs/a.md', start_line: 2, end_line: 2 })).output).toBe(
       '2\t2\n(lines 2–2 of 3; go on with start_line=3)',

@@ -172,7 +172,12 @@ export class FilesService {
       description:
         'Read a text file, an image, a PDF or a notebook of a workspace, or some of the lines, each after its number and a tab, which are no part of it. ' +
         'A long file comes in parts: the last line says where to go on.',
-      agents: { text: fileTexts.read, images: fileTexts.images, defaults: { rendered: true } },
+      agents: {
+        text: fileTexts.read,
+        images: fileTexts.images,
+        defaults: { rendered: true },
+        untold: ['rendered'],
+      },
     },
     refuses: { ...ABSENT, 409: 'Neither text nor an image', 413: 'The lines lie beyond the first 32 MiB' },
   })

@@ -1,11 +1,13 @@
-import type { Page } from '../../platform/dto/index.js';
-import type { FindingView } from './search.dto.js';
+import type { FindingPage, FindingView } from './search.dto.js';
 
 /** Findings as models read them: `path:3: text`, with `path-2- text` for the lines around it. */
-export function textOf({ items, next_cursor }: Page<FindingView>): string {
+export function textOf({ items, next_cursor, left_out: leftOut }: FindingPage): string {
   const lines = items.flatMap((item, at) => linesOf(item, items[at - 1], items[at + 1]));
   if (next_cursor) lines.push('… there are more: narrow it by path, glob or regex, or look at files_only');
-  return lines.join('\n') || 'Nothing found';
+  const found = lines.length > 0 ? lines : ['Nothing found'];
+  if (leftOut)
+    found.push(`(not searched, as over 8 MiB: ${leftOut.join(', ')}; search in one by giving it as path)`);
+  return found.join('\n');
 }
 
 /** Lines around findings that are near each other are shown once. */

@@ -95,4 +95,18 @@ export class FindingView {
   count?: number;
 }
 
-export const FindingPage = PageOf(FindingView, 'FindingPage');
+export class FindingPage extends PageOf(FindingView, 'FindingsPage') {
+  declare items: FindingView[];
+  declare next_cursor: string | null;
+
+  @Field.text(
+    'Files below the folder that were left out, as they are over 8 MiB; each can be named as `path`',
+    {
+      max: 4096,
+      list: true,
+      optional: true,
+      example: ['logs/pool.log'],
+    },
+  )
+  left_out?: string[];
+}

@@ -3,7 +3,7 @@ import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { PatternError, SEEN_AT, type WorkspaceFs, workspacePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/dto/index.js';
+import { DEFAULT_LIMIT, decodeCursor, encodeCursor } from '../../platform/dto/index.js';
 import { Invalid, translateErrors } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { TreeScan } from '../files/index.js';
@@ -48,16 +48,21 @@ export class SearchService {
     cancellable: true,
     refuses: { 404: 'No such workspace or path', 409: 'The path is a link' },
   })
-  async search(actor: Actor, input: SearchWorkspace, signal?: AbortSignal): Promise<Page<FindingView>> {
+  async search(actor: Actor, input: SearchWorkspace, signal?: AbortSignal): Promise<FindingPage> {
     const [afterPath, afterLine] = decodeCursor(input.cursor, 'text', 'number');
     const after = afterPath === undefined ? undefined : { path: afterPath, line: Number(afterLine) };
     const workspace = await this.workspaces.require(actor, 'file.read', input.workspace_id);
     const place = { workspace, path: workspacePath(input.path ?? ''), after, signal };
-    const { items, more } = await this.inTurn(actor, place, () =>
+    const {
+      items,
+      more,
+      leftOut = [],
+    } = await this.inTurn(actor, place, () =>
       input.in === 'names' ? this.names(input, place) : this.content(input, place),
     );
     const last = items.at(-1);
-    return { items, next_cursor: more && last ? encodeCursor([last.path, last.line ?? 0]) : null };
+    const next_cursor = more && last ? encodeCursor([last.path, last.line ?? 0]) : null;
+    return { items, next_cursor, ...(leftOut.length > 0 ? { left_out: leftOut } : {}) };
   }
 
   private inTurn(actor: Actor, { workspace, signal }: Place, work: () => Promise<Found>): Promise<Found> {
@@ -73,8 +78,8 @@ export class SearchService {
       ? await this.scan.filesWith(workspace, { ...input, path, signal })
       : null;
     const options = { ...optionsOf(input), path, query: q, limit, after, context, filesOnly, signal };
-    const { matches, more } = await files.search({ ...options, ...scanned });
-    return { items: matches, more };
+    const { matches, more, left_out: leftOut } = await files.search({ ...options, ...scanned });
+    return { items: matches, more, leftOut };
   }
 
   private async names(input: SearchWorkspace, { workspace, path, after, signal }: Place): Promise<Found> {
@@ -101,6 +106,7 @@ interface Place {
 interface Found {
   items: FindingView[];
   more: boolean;
+  leftOut?: string[];
 }
 
 const optionsOf = ({ regex, glob, case_sensitive, ignored }: SearchWorkspace) => ({

@@ -2,20 +2,24 @@ import { bash, WAYS } from './hands.mjs';
 
 /**
  * A task done by a script in the place of a model. Calls that the script makes before it waits are made in one step; it reads what
- * they answer and goes on from there, and what it returns is said at the end.
+ * they answer and goes on from there. What it says goes with the calls that follow, and what it returns is said at the end.
  */
 export class Policy {
   #asked = [];
   #pending = new Map();
   #end;
   #serial = 0;
+  #said = '';
 
   constructor(task, way) {
     const acts = Object.entries({ ...WAYS[way], run: bash }).map(([name, callOf]) => [
       name,
       (...given) => this.#ask(callOf(...given)),
     ]);
-    this.work = () => task.work({ ...Object.fromEntries(acts), way });
+    const say = text => {
+      this.#said = text;
+    };
+    this.work = () => task.work({ ...Object.fromEntries(acts), way, say });
   }
 
   /** What comes next, by the results of what came before: calls, or a text. */
@@ -28,7 +32,10 @@ export class Policy {
     const calls = async () => {
       // The script goes on in microtasks; when these are done it waits for results.
       await new Promise(resolve => setImmediate(resolve));
-      return this.#asked.length > 0 ? { calls: this.#asked.splice(0) } : this.#end;
+      if (this.#asked.length === 0) return this.#end;
+      const text = this.#said;
+      this.#said = '';
+      return { text, calls: this.#asked.splice(0) };
     };
     return calls();
   }

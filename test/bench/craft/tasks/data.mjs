@@ -53,9 +53,11 @@ export default [
     ask: 'Connections leak. Find in logs/pool.log (200 MB) which client opens connections that are marked as possible leaks, and write its name and the number of such lines into leak.txt as "client count".',
     files: project(),
     prepare: `${LOG}; echo 'logs/' >> .gitignore`,
-    async work({ run, search, write }) {
+    async work({ run, search, write, say }) {
+      say('The log is large, so I look at its form first.');
       await run('ls -la logs && head -3 logs/pool.log');
-      await search('leak', { path: 'logs/pool.log' });
+      await search('leak', { path: 'logs/pool.log', limit: 5 });
+      say('They are marked leak=possible; I count them by client.');
       const counted = await run(
         "grep 'leak=possible' logs/pool.log | grep -o 'client=[a-z]*' | sort | uniq -c",
       );

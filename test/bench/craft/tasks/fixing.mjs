@@ -82,10 +82,12 @@ export default [
       'src/util/index.mjs': "export * from './format.mjs';\n",
       'test/format.test.mjs': `import assert from 'node:assert/strict';\nimport { test } from 'node:test';\nimport { money } from '../src/util/index.mjs';\n\ntest('money', () => assert.equal(money(1200), 'EUR 12.00'));\n`,
     }),
-    async work({ look, find, edit, run }) {
+    async work({ look, find, edit, run, say }) {
+      say('I start with the file you named.');
       const first = await look('/workspace/src/utils/format.mjs');
       const meant = /(src\/util\/format\.mjs)/.exec(first)?.[1];
       const path = meant ?? /(src\/util\/format\.mjs)/.exec(await find('format.mjs'))[1];
+      say(`There is no src/utils; you mean ${path}.`);
       await look(path);
       await edit(path, `\`\${euros} EUR\``, `\`EUR \${euros}\``);
       await run('npm test 2>&1 | tail -12');
@@ -159,11 +161,12 @@ export default [
   task('recover-wrong-edit', {
     ask: 'count() in src/cart.mjs should not count items whose count is negative.',
     files: project({ 'src/cart.mjs': cart.replace('<=', '<'), 'test/cart.test.mjs': cartTest }),
-    async work({ look, edit, run }) {
+    async work({ look, edit, run, say }) {
       await look('src/cart.mjs');
       const [old, wrong] = ['all + item.count, 0)', 'all + Math.min(item.count, 0), 0)'];
       await edit('src/cart.mjs', old, wrong);
       await run('npm test 2>&1 | grep -E "^not ok|expected|actual" | head');
+      say('I mixed up min and max: that counts only what is negative. I put it right.');
       await edit('src/cart.mjs', wrong, 'all + Math.max(item.count, 0), 0)');
       await run('npm test 2>&1 | tail -12');
       return 'Negative counts are left out (Math.max in count(), src/cart.mjs). My first edit had min and max mixed up; the tests showed it.';
