@@ -23,6 +23,7 @@ import { RunValuesWithoutChecks } from './agents/runs/migrations/20261124-run-va
 import { RunFilesColumn } from './agents/runs/migrations/20261129-run-files.js';
 import { UnattendedRunEnds } from './agents/runs/migrations/20261129-unattended-runs.js';
 import { CallImagesColumn } from './agents/runs/migrations/20261130-call-images.js';
+import { RunContextColumn } from './agents/runs/migrations/20261201-run-context.js';
 import { Automations } from './automation/automation/migrations/20261127-automations.js';
 import { AutomationWatch } from './automation/automation/migrations/20261129-automation-watch.js';
 import { Chains } from './automation/automation/migrations/20261129-chains.js';
@@ -193,4 +194,5 @@ export const migrations = [
   { name: '20261201-usage-days', class: UsageDays },
   { name: '20261201-questions', class: Questions },
   { name: '20261202-git-repos', class: GitRepos },
+  { name: '20261201-run-context', class: RunContextColumn },
 ];

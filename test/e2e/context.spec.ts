@@ -268,6 +268,97 @@ describe('a chat that grows longer than the window of its model', () => {
   });
 });
 
+describe('how full the context is', () => {
+  it('is told with each step, by the status, and with the chat, as the provider counts', async () => {
+    model.reply([
+      { tool: { name: 'bash', input: { command: 'true' } }, usage: { input: 1_000, output: 20 } },
+      { text: 'ok', usage: { input: 1_200, output: 30 } },
+    ]);
+    const run = await agent.run('go', { workspace_id, model: 'local/small' });
+    const context = { tokens: 1_230, window: WINDOW, source: 'provider', model: 'local/small', step: 2 };
+    expect(run.context).toEqual(context);
+    const steps = (await agent.events(run)).filter(({ event }) => event === 'step.finished');
+    expect(steps.map(({ data }) => data.context)).toEqual([{ ...context, tokens: 1_020, step: 1 }, context]);
+    expect((await record(run)).context).toEqual(context);
+    expect((await ada.client.get(`/api/chats/${run.chat_id}`)).body.context).toEqual(context);
+    const empty = await ada.client.post('/api/agent', { workspace_id, title: 'Nothing yet' });
+    expect((await ada.client.get(`/api/chats/${empty.body.id}`)).body.context).toBeNull();
+  });
+
+  it('is estimated where the provider does not count', async () => {
+    model.reply([{ text: 'ok', usage: { input: 0, output: 0 } }]);
+    const { context } = await agent.run(long('word', 6_000), { model: 'local/unmeasured' });
+    expect(context).toMatchObject({ source: 'estimate', window: 128_000, model: 'local/unmeasured' });
+    expect(context.tokens).toBeGreaterThan(2_000);
+    expect(context.tokens).toBeLessThan(128_000);
+  });
+});
+
+describe('a context that is nearly full', () => {
+  const inWorkspace = (file: string) => path.join(service.dataDir, 'workspaces', workspace_id, file);
+  const read = (file: string) => ({ name: 'read_file', input: { path: file } });
+  /** The results that a request has, in order. */
+  const resultsIn = (request: FakeRequest | undefined) =>
+    messagesOf(request ?? { body: {} }).filter(({ role }) => role === 'tool');
+
+  it('first does without what later calls gave anew, and needs no summary for that', async () => {
+    writeFileSync(inWorkspace('long.txt'), `${'heron '.repeat(8)}\n`.repeat(60));
+    let steps = 0;
+    model.otherwise(request => {
+      if (isSummarizing(request)) return { text: 'Never.' };
+      steps += 1;
+      return steps <= 12 ? { tool: read('long.txt') } : { text: 'Done.' };
+    });
+    const run = await agent.run('Read it again and again.', { workspace_id, model: 'local/small' });
+    expect(run.result.response).toBe('Done.');
+    expect(await compactions(run)).toEqual([]);
+    const [trimmed] = (await agent.events(run)).filter(({ event }) => event === 'context.trimmed');
+    expect(trimmed?.data.results).toBeGreaterThan(1);
+    expect(trimmed?.data.tokens_after).toBeLessThan(trimmed?.data.tokens_before);
+    const results = resultsIn(model.requests.at(-1)).map(({ content }) => content);
+    expect(results).toHaveLength(12);
+    expect(results[0]).toBe('Left out to make room: a later call gave this anew.');
+    expect(results.at(-1)).toContain('heron');
+    for (const request of model.requests) expectWholeCalls(request);
+    // What the run has done stays as it was.
+    expect(run.result.toolOutputs[0].output).toContain('heron');
+  });
+
+  it('keeps the plan, what was read and what people decided, whatever the summary says', async () => {
+    writeFileSync(inWorkspace('notes.txt'), 'notes\n');
+    const items = [{ title: 'Count the herons', status: 'in_progress' }];
+    const ask = {
+      question: 'In which lake?',
+      choices: [{ label: 'The upper one' }, { label: 'The lower one' }],
+    };
+    const fill = { name: 'bash', input: { command: `head -c 6000 /dev/zero | tr '\\0' x` } };
+    const first = [{ name: 'plan', input: { items } }, read('notes.txt'), { name: 'ask', input: ask }];
+    let steps = 0;
+    model.otherwise(request => {
+      if (isSummarizing(request)) return { text: 'Nothing of note.' };
+      steps += 1;
+      if (steps === 1) return { tools: first };
+      return steps < 12 ? { tools: [fill, fill] } : { text: 'Done.' };
+    });
+    const run = await agent.send('Count them.', { workspace_id, model: 'local/small' });
+    const asked = await agent.until(run, ({ event }) => event === 'question.asked');
+    await ada.client.post(`/api/agent/questions/${asked.data.question_id}/answers`, {
+      choices: ['The lower one'],
+    });
+    expect((await agent.ended(run)).result.response).toBe('Done.');
+    expect((await compactions(run)).length).toBeGreaterThan(1);
+    const last = textOf(model.requests.at(-1));
+    for (const kept of [
+      'Nothing of note.',
+      '[>] 1: Count the herons',
+      '- notes.txt',
+      'In which lake?',
+      'Chosen: The lower one',
+    ])
+      expect(last).toContain(kept);
+  });
+});
+
 describe('an output that is too long for a model', () => {
   const run = async (command: string, fields = {}) => {
     const chosen = { workspace_id, model: 'local/unmeasured', ...fields };

@@ -67,6 +67,26 @@ export class ChatSummariesStore {
     return rows.map(({ path }) => path);
   }
 
+  /** What was read of the workspace, the last first. */
+  async filesRead(chatId: string, most: number): Promise<string[]> {
+    const { rows } = await sql<{ path: string }>`
+      select c.input ->> 'path' as path from tool_call c join run r on r.id = c.run_id
+      where ${inContext(chatId)} and c.tool = 'read_file' and c.state = 'finished' and not c.is_error
+        and c.input ->> 'path' is not null
+      group by 1 order by max(r.number) desc, max(c.step) desc limit ${most}`.execute(this.database.tables());
+    return rows.map(({ path }) => path);
+  }
+
+  /** What people answered when they were asked, the last first. */
+  async answers(chatId: string, most: number): Promise<{ question: string; answer: string }[]> {
+    const { rows } = await sql<{ question: string; answer: string }>`
+      select c.input ->> 'question' as question, c.output as answer from tool_call c join run r on r.id = c.run_id
+      where ${inContext(chatId)} and c.tool = 'ask' and c.state = 'finished' and not c.is_error
+        and c.input ->> 'question' is not null
+      order by r.number desc, c.step desc, c.position desc limit ${most}`.execute(this.database.tables());
+    return rows;
+  }
+
   /** The compactions that a run made, in order. */
   async ofRun(runId: string): Promise<CompactionRow[]> {
     const { rows } = await sql<CompactionRow>`
@@ -75,6 +95,10 @@ export class ChatSummariesStore {
     return rows.map(row => ({ ...row, created_at: iso(row.created_at) }));
   }
 }
+
+/** Of a chat, the runs `r` that its newest run sees. */
+const inContext = (chatId: string): RawBuilder<boolean> => sql`r.chat_id = ${chatId} and r.number >= coalesce(
+  (select max(f.number) from run f where f.chat_id = ${chatId} and f.fresh_context), 0)`;
 
 /** The common table expression that keeps a summary; `run` gives the run's row, or none where it does not count. */
 export function keepSummary(run: RawBuilder<unknown>, summary: ChatSummary): RawBuilder<unknown> {

@@ -2,6 +2,7 @@ import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { MODEL } from '../models/index.js';
 import { PlanView } from '../plans/index.js';
 import { AGENT_NAME } from '../subagents/index.js';
+import { ContextView } from './context-use.js';
 
 export const TITLE = { max: 500, example: 'Plan the launch' };
 export const RUN_STATUSES = ['pending', 'completed', 'error'] as const;
@@ -133,6 +134,13 @@ export class ChatView {
     nullable: true,
   })
   plan?: PlanView | null;
+
+  @Field.object(
+    'How full the context of its agent is, after the newest step; null: there was none. Only where one chat is read',
+    () => ContextView,
+    { optional: true, nullable: true },
+  )
+  context?: ContextView | null;
 
   @Field.id('The run that handed over the task for which the chat is; absent for a chat of people', {
     optional: true,

@@ -65,7 +65,11 @@ export class ChatsService {
       if (!(await this.chats.insert(unit, chat)))
         throw new Conflict('chat_id is taken; leave it out to get a new one');
       const row = await this.chats.require(actor, 'chat.read', chat.id, unit.tables());
-      return unit.answers({ ...chatView({ ...row, run_id: null, run_status: null }), plan: null });
+      return unit.answers({
+        ...chatView({ ...row, run_id: null, run_status: null }),
+        plan: null,
+        context: null,
+      });
     });
   }
 
@@ -127,8 +131,12 @@ export class ChatsService {
   })
   async read(actor: Actor, { id }: ChatId): Promise<ChatView> {
     const row = await this.chats.require(actor, 'chat.read', id);
-    const [run, plan] = await Promise.all([this.chats.newestRun(id), this.plans.ofChat(id)]);
-    return { ...chatView({ ...row, ...run }), plan };
+    const [run, plan, context] = await Promise.all([
+      this.chats.newestRun(id),
+      this.plans.ofChat(id),
+      this.chats.contextOf(id),
+    ]);
+    return { ...chatView({ ...row, ...run }), plan, context };
   }
 
   @Action({

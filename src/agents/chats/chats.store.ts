@@ -23,6 +23,7 @@ import {
 import { NotFound } from '../../platform/errors/index.js';
 import { defineTopic } from '../../platform/topics/index.js';
 import type { ChatView } from './chats.dto.js';
+import type { ContextView } from './context-use.js';
 
 /** What a caller has in a chat: without a role they do not see it. */
 export interface ChatStanding {
@@ -156,6 +157,20 @@ export class ChatsStore {
       .limit(1)
       .executeTakeFirst();
     return run ?? { run_id: null, run_status: null };
+  }
+
+  /** How full its context is after the newest step of its runs. */
+  async contextOf(chatId: string): Promise<ContextView | null> {
+    const run = await this.database
+      .tables()
+      .selectFrom('run')
+      .select('context')
+      .where('chat_id', '=', chatId)
+      .where('context', 'is not', null)
+      .orderBy('number', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    return run?.context ?? null;
   }
 }
 

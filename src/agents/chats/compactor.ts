@@ -9,6 +9,7 @@ import {
   withoutMiddle,
   wrapSummary,
 } from '#libs/model-client/index.js';
+import { type PlanStep, PlansStore, planText } from '../plans/index.js';
 import { ChatSummariesStore, type ChatSummary } from './chat-summaries.store.js';
 import type { ModelInput } from './conversation.js';
 import type { ConversationRow, MessagePart } from './messages.store.js';
@@ -48,6 +49,10 @@ function textOf(part: MessagePart): string {
 /** Longest part of the chat's first message that every summary repeats, in bytes. */
 const PINNED_BYTES = 4_000;
 const MAX_FILES = 200;
+const MAX_READ = 30;
+const MAX_ANSWERS = 30;
+/** Longest part of an answer of a person, and of what they were asked. */
+const ANSWER_BYTES = 1_000;
 /** How often a summarizer that is shown too much is shown less. */
 const MAX_TRIES = 4;
 /** The part of a prompt that must go for a summary to be worth it. */
@@ -73,7 +78,10 @@ type Written = Pick<ChatSummary, 'usage' | 'costUsd' | 'model'> & { text: string
 /** Makes summaries in the place of the older messages of long chats. */
 @Injectable()
 export class Compactor {
-  constructor(private readonly summaries: ChatSummariesStore) {}
+  constructor(
+    private readonly summaries: ChatSummariesStore,
+    private readonly plans: PlansStore,
+  ) {}
 
   /** The summary to keep; undefined where there is nothing that could be summarized. */
   async summarize(compaction: Compaction): Promise<ChatSummary | undefined> {
@@ -83,8 +91,8 @@ export class Compactor {
     if (!last) return undefined;
     const files = await this.filesOf(compaction.chatId, older);
     const written = await write(compaction, older);
-    const asked = await this.summaries.firstMessage(compaction.chatId);
-    const summary: MessagePart = { type: 'text', text: summaryText(written.text, asked, files, older) };
+    const facts = { files, ...(await this.facts(compaction)) };
+    const summary: MessagePart = { type: 'text', text: summaryText(written.text, facts, older) };
     const content = [summary, ...requestIn(older, runId, window.keptBytes(promptBytes))];
     const kept = rows.slice(older.length).reduce((sum, row) => sum + bytesOf(row), 0);
     const gone = rows.reduce((sum, row) => sum + bytesOf(row), 0) - kept;
@@ -104,6 +112,19 @@ export class Compactor {
       costUsd: written.costUsd,
       createdAt: new Date(),
     };
+  }
+
+  /** What is known for certain, and so is not left to the summarizer. */
+  private async facts({ chatId, rows }: Compaction): Promise<Omit<Facts, 'files'>> {
+    const [asked, plan, read, answers] = await Promise.all([
+      this.summaries.firstMessage(chatId),
+      this.plans.ofChat(chatId),
+      this.summaries.filesRead(chatId, MAX_READ),
+      this.summaries.answers(chatId, MAX_ANSWERS),
+    ]);
+    // The plan of a run that this one does not see is none of its own.
+    const isSeen = rows.some(({ role, run_id }) => role === 'summary' || run_id === plan?.call_id);
+    return { asked, plan: plan && isSeen ? plan.items : [], read, answers: answers.reverse() };
   }
 
   private async filesOf(chatId: string, older: readonly ConversationRow[]): Promise<string[]> {
@@ -172,17 +193,37 @@ function withoutModel(entries: readonly TranscriptEntry[], bytes: number): strin
   return transcriptOf(said, Math.min(bytes, PINNED_BYTES * 4));
 }
 
+/** What a summary has beside the words of its model. */
+interface Facts {
+  /** The chat's first message. */
+  readonly asked: readonly MessagePart[];
+  readonly files: readonly string[];
+  readonly plan: readonly PlanStep[];
+  readonly read: readonly string[];
+  readonly answers: readonly { question: string; answer: string }[];
+}
+
+const listed = (paths: readonly string[]): string => paths.map(path => `- ${path}`).join('\n');
+
 function summaryText(
   text: string,
-  first: readonly MessagePart[],
-  files: readonly string[],
+  { asked: first, files, plan, read, answers }: Facts,
   older: readonly ConversationRow[],
 ): string {
   const asked = first.map(part => (part.type === 'text' ? part.text : '')).join('\n');
+  const said = answers.map(
+    ({ question, answer }) =>
+      `- ${withoutMiddle(question, ANSWER_BYTES)}\n  ${withoutMiddle(answer, ANSWER_BYTES)}`,
+  );
   const parts = [
     `The beginning of this conversation (${older.length} messages) was summarized to make room. The summary stands in its place.`,
     `# First message\n${withoutMiddle(asked, PINNED_BYTES)}`,
-    ...(files.length > 0 ? [`# Files changed so far\n${files.map(path => `- ${path}`).join('\n')}`] : []),
+    ...(said.length > 0 ? [`# What people decided when they were asked\n${said.join('\n')}`] : []),
+    ...(plan.length > 0 ? [`# ${planText(plan)}`] : []),
+    ...(files.length > 0 ? [`# Files changed so far\n${listed(files)}`] : []),
+    ...(read.length > 0
+      ? [`# Files read so far, the last first; read again what you need\n${listed(read)}`]
+      : []),
     `# Summary\n${text}`,
   ];
   return wrapSummary(parts.join('\n\n'));

@@ -12,6 +12,7 @@ export {
   requireInChat,
 } from './chats.store.js';
 export { Compactor } from './compactor.js';
+export { ContextView } from './context-use.js';
 export { Conversation, type ModelInput } from './conversation.js';
 export {
   type MessagePart,
@@ -23,3 +24,4 @@ export {
   type StoredMessage,
   type ToolCallRow,
 } from './messages.store.js';
+export { supersededResults, withoutResults } from './superseded.js';

@@ -4,6 +4,7 @@ import type { StepResult, StepUsage } from '#libs/model-client/index.js';
 import { enterModelCall, hardStopOver } from '../../identity/billing/index.js';
 import { type Database, storable, type UnitOfWork } from '../../platform/database/index.js';
 import { notifyTopic, type Topics } from '../../platform/topics/index.js';
+import type { ContextView } from '../chats/index.js';
 import { chatTopic, type MessagePart } from '../chats/index.js';
 import type { RunEventTail } from './run-event-tail.js';
 import { Steering } from './run-limits.js';
@@ -45,6 +46,8 @@ export interface FinishedStep {
   calls: PlannedCall[];
   /** Id of the model that answered. */
   model: string;
+  /** How full its window is with the answer. */
+  context: ContextView;
 }
 
 /** The rows of a finished step: itself, its message (`said`) and the calls that it asks for. */
@@ -125,10 +128,10 @@ export const NEXT_RUNNABLE = sql`next as (
 
 /** A finished step of the fenced run, which has used `sums` with it; `isHeld` where room in a budget may be held for the call. */
 export function finishing(step: FinishedStep, sums: RunSums, isHeld: boolean): { change: Sql; also: Sql[] } {
-  const { number, result, costUsd, model } = step;
+  const { number, result, costUsd, model, context } = step;
   const { usage, model_used } = result;
   return {
-    change: sql`step_count = ${number}, model_used = ${model_used}, ${sumsRow(sums)}`,
+    change: sql`step_count = ${number}, model_used = ${model_used}, context = ${storable(context)}::jsonb, ${sumsRow(sums)}`,
     also: [...stepRows(step), ...enterModelCall(FENCED, { step: number, model, usage, costUsd, isHeld })],
   };
 }

@@ -1,6 +1,7 @@
 import type { Actor } from '../../platform/access/index.js';
 import type { Row } from '../../platform/database/index.js';
 import { defineTopic } from '../../platform/topics/index.js';
+import type { ContextView } from '../chats/index.js';
 import type { PinnedAgent } from '../subagents/index.js';
 import type { RunBudget } from './run-limits.js';
 import type { FinishedStep } from './run-rows.store.js';
@@ -101,6 +102,8 @@ declare global {
     /** The answer that is valid against it, in an object of its own as it may be null. */
     'run.response_json': { value: unknown };
     'run.usage': Usage;
+    /** How full the window of its model was after its newest step. */
+    'run.context': ContextView | null;
     'run_step.usage': Usage;
     /** What it may use, as its sender set it. */
     'run.budget': RunBudget;
@@ -121,6 +124,7 @@ export type RunEventType =
   | 'step.finished'
   | 'step.waiting'
   | 'model.fallback'
+  | 'context.trimmed'
   | 'context.compacting'
   | 'context.compacted'
   | 'response.invalid'
@@ -173,9 +177,15 @@ export const stepRestarted = (
   why: { attempt: number; delay_ms: number; message: string },
 ): NewEvent => ({ type: 'step.restarted', data: { step, ...why } });
 
-export const stepFinished = ({ number, result, costUsd }: FinishedStep): NewEvent => ({
+export const stepFinished = ({ number, result, costUsd, context }: FinishedStep): NewEvent => ({
   type: 'step.finished',
-  data: { step: number, finish_reason: result.finish_reason, usage: result.usage, cost_usd: costUsd },
+  data: {
+    step: number,
+    finish_reason: result.finish_reason,
+    usage: result.usage,
+    cost_usd: costUsd,
+    context,
+  },
 });
 
 export const toolStarted = ({ callId, tool, input, step }: PlannedCall): NewEvent => ({

@@ -1,6 +1,6 @@
 import { Field } from '../../platform/dto/index.js';
 import { WaitingForView } from '../approvals/index.js';
-import { RUN_STATUSES } from '../chats/index.js';
+import { ContextView, RUN_STATUSES } from '../chats/index.js';
 import { MODEL } from '../models/index.js';
 import { PlanView } from '../plans/index.js';
 import { OpenQuestionView } from '../questions/index.js';
@@ -174,6 +174,11 @@ export class RunStatusView extends RunHeadView {
 
   @Field.object('Tokens so far', () => UsageView)
   usage: UsageView;
+
+  @Field.object('How full its context is, after its newest step; null: it had none', () => ContextView, {
+    nullable: true,
+  })
+  context: ContextView | null;
 
   @Field.time('When a worker first claimed it', { nullable: true })
   started_at: string | null;

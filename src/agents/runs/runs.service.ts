@@ -163,6 +163,7 @@ export class RunsService implements BeforeApplicationShutdown {
       ...(hasResult(run) ? { result: resultOf(run) } : {}),
       injected_into: merged_into && merged_step ? { call_id: merged_into, step: merged_step } : null,
       usage,
+      context: run.context,
       started_at: isoOrNull(run.started_at),
     };
   }

@@ -26,6 +26,7 @@ const SHOWN = [
   'merged_step',
   'model',
   'usage',
+  'context',
   'cost_usd',
   'created_at',
   'started_at',

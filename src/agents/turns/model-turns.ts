@@ -2,13 +2,25 @@ import { Injectable } from '@nestjs/common';
 import type { DeltaWriter } from '#libs/delta-writer/index.js';
 import { ContextWindow, ModelError } from '#libs/model-client/index.js';
 import { AttachmentsStore, attach, hashesIn, weightOf } from '../attachments/index.js';
-import { type ChatSummary, Compactor, MessagesStore, type ModelInput, type Said } from '../chats/index.js';
+import {
+  type ChatSummary,
+  Compactor,
+  type ContextView,
+  MessagesStore,
+  type ModelInput,
+  type Said,
+  supersededResults,
+  withoutResults,
+} from '../chats/index.js';
 import type { CallableModel } from '../models/index.js';
 import { LimitReached, type NewEvent, type RunEventType, stepRestarted } from '../runs/index.js';
 import { buildPrompt, type ModelAnswer, messagesOf, StepCaller, textOf } from './model-calls.js';
 import type { AttemptContext } from './run-attempt.js';
 import { SystemPrompts } from './system-prompt.js';
 import type { RunTools } from './tool-gateway.js';
+
+/** An answer, and how full the window is with it. */
+export type StepAnswer = ModelAnswer & { readonly context: ContextView };
 
 /** What a model is asked in a step. */
 interface Question {
@@ -48,6 +60,8 @@ export class RunTurns {
   private readonly others: string[];
   /** The system prompt, which stays the same as long as the attempt does. */
   private instructions: string | undefined;
+  /** Results that later ones have made superfluous. They stay left out: what a provider has cached remains of use. */
+  private leftOut: ReadonlySet<string> = new Set();
   /** Bytes of attachments, by hash. */
   private readonly attached = new Map<string, Buffer>();
 
@@ -64,7 +78,7 @@ export class RunTurns {
    * The model's answer in step `step`, or that of another of the run's models where it cannot answer; its cost counts.
    * Throws LimitReached where making room has used up the budget.
    */
-  async ask(step: number): Promise<ModelAnswer> {
+  async ask(step: number): Promise<StepAnswer> {
     this.parts.limits.begin();
     for (;;) {
       try {
@@ -94,9 +108,10 @@ export class RunTurns {
     return false;
   }
 
-  private async askOne(step: number): Promise<ModelAnswer> {
+  private async askOne(step: number): Promise<StepAnswer> {
     let question = await this.question();
     if (this.window.isUnsureOf(question.bytes)) await this.count(question);
+    if (this.window.isFullWith(question.bytes)) question = (await this.trim(step, question)) ?? question;
     if (this.window.isFullWith(question.bytes)) question = (await this.compact(step, question)) ?? question;
     try {
       return await this.answer(step, question);
@@ -105,7 +120,8 @@ export class RunTurns {
       // The provider knows its window better than we do.
       const { message } = error;
       this.parts.deltas.restart(stepRestarted(step, { attempt: 1, delay_ms: 0, message }));
-      const shorter = await this.compact(step, question);
+      const trimmed = await this.trim(step, question);
+      const shorter = (await this.compact(step, trimmed ?? question)) ?? trimmed;
       if (!shorter) throw error;
       return this.answer(step, shorter);
     }
@@ -121,7 +137,7 @@ export class RunTurns {
   private async question(): Promise<Question> {
     const { run, journal, check, tools } = this.parts;
     const { id: runId } = run;
-    const rows = await journal.conversation.read();
+    const rows = withoutResults(await journal.conversation.read(), this.leftOut);
     this.instructions ??= await this.services.prompts.of(run, tools);
     const system = check ? `${this.instructions}\n\n${check.instructions}` : this.instructions;
     const own = rows.filter(row => row.role === 'assistant' && row.run_id === runId);
@@ -133,7 +149,7 @@ export class RunTurns {
     return { rows, input, bytes: inputBytes(input) + attachedBytes(rows) };
   }
 
-  private async answer(step: number, { rows, input, bytes }: Question): Promise<ModelAnswer> {
+  private async answer(step: number, { rows, input, bytes }: Question): Promise<StepAnswer> {
     const answer = await this.services.steps.call({
       run: this.parts.run,
       step,
@@ -149,7 +165,34 @@ export class RunTurns {
     });
     this.window.learn(answer.result.usage.input_tokens, bytes);
     this.parts.limits.add(answer.costUsd);
-    return answer;
+    return { ...answer, context: this.contextAfter(step, answer, bytes) };
+  }
+
+  private contextAfter(step: number, { result, model }: ModelAnswer, bytes: number): ContextView {
+    const { input_tokens, output_tokens } = result.usage;
+    const said = this.window.tokens(bytesOf(result.content));
+    const tokens = (input_tokens || this.window.tokens(bytes)) + (output_tokens ?? said);
+    const source = input_tokens ? 'provider' : 'estimate';
+    return { tokens, window: this.model.contextWindow, source, model, step };
+  }
+
+  /** Leaves out what later calls gave anew; undefined where there is no more of it. */
+  private async trim(step: number, { bytes }: Question): Promise<Question | undefined> {
+    const { journal, deltas } = this.parts;
+    const superseded = supersededResults(await journal.conversation.read());
+    const more = [...superseded].filter(result => !this.leftOut.has(result));
+    if (more.length === 0) return undefined;
+    this.leftOut = new Set([...this.leftOut, ...more]);
+    const question = await this.question();
+    const tokens = {
+      tokens_before: this.window.tokens(bytes),
+      tokens_after: this.window.tokens(question.bytes),
+    };
+    await journal.append([
+      ...(await deltas.handOver()),
+      { type: 'context.trimmed', data: { step, results: more.length, ...tokens } },
+    ]);
+    return question;
   }
 
   /** The files that the prompt names, in their places; they are read once in an attempt. */
@@ -165,7 +208,7 @@ export class RunTurns {
   private async compact(step: number, { bytes }: Question): Promise<Question | undefined> {
     const { id: runId, chat_id: chatId, number } = this.parts.run;
     const reader = { runId, model: this.model.id };
-    const rows = await this.services.messages.conversation(chatId, number);
+    const rows = withoutResults(await this.services.messages.conversation(chatId, number), this.leftOut);
     const summary = await this.services.compactor.summarize({
       chatId,
       runId,

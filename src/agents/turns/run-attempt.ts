@@ -202,11 +202,11 @@ class RunAttempt {
     // An earlier attempt may have shown something of this step.
     if (this.mayRepeatStep && number === run.step_count + 1)
       await journal.append([restartedElsewhere(number), stepStarted(number)]);
-    const { result, costUsd, model } = await this.turns.ask(number);
+    const { result, costUsd, model, context } = await this.turns.ask(number);
     const rest = await this.deltas.handOver();
     await this.tools.refreshPolicy();
     const calls = this.round.planned(plannedCalls(number, result));
-    const step = { number, result, costUsd, model, calls, startedAt };
+    const step = { number, result, costUsd, model, calls, startedAt, context };
     if (calls.length > 0) {
       const started = calls.filter(({ startsAtOnce }) => startsAtOnce).map(toolStarted);
       await journal.finishStep(step, [...rest, stepFinished(step), ...started]);

@@ -465,6 +465,7 @@ export interface Schema {
     tools_above: Generated<Json<'run.tools_above'>>; requested_tasks: Generated<number>;
     automation_run_id: string | null; pinned: Json<'run.pinned'> | null; loop_id: string | null;
     fresh_context: Generated<boolean>; deployment_id: string | null; approval_seconds: number | null;
+    context: Json<'run.context'> | null;
   };
   run_event: {
     run_id: string; id: number; type: string; data: Json<'run_event.data'>; created_at: Time;
