@@ -56,6 +56,7 @@ describe('creating', () => {
       last_message_at: null,
       run: null,
       plan: null,
+      context: null,
     });
     expect((await ada.client.get(`/api/chats/${chat.id}`)).body).toEqual(chat);
   });

@@ -1,11 +1,13 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { inputSchemaOf } from '#libs/fields/index.js';
-import { checked, Field } from '../../platform/dto/index.js';
+import { Field } from '../../platform/dto/index.js';
 import { Invalid, problemOf } from '../../platform/errors/index.js';
 import {
   type AskedQuestion,
   failed,
+  inputOf,
   type ListedTool,
+  leanSchema,
   type OpenTools,
   succeeded,
   type ToolProvider,
@@ -51,7 +53,7 @@ const OFFER = {
     'Ask the person you work for a question and wait for the answer. Only for what they alone can decide and what would be ' +
     'costly to undo if you guessed wrong; what the files or a command can tell you, find out yourself. ' +
     'Ask all that you need to know in one step, one call for each question.',
-  schema: inputSchemaOf(AskInput),
+  schema: leanSchema(inputSchemaOf(AskInput)),
 };
 
 /** The tool by which a model asks the person for whom it works. The run waits meanwhile; see `turns/tool-round.ts`. */
@@ -101,7 +103,7 @@ export class AskTool implements ToolProvider, OnModuleInit {
 }
 
 function read(input: unknown): AskedQuestion {
-  const { question, choices = [], multiple = false, allow_text = true } = checked(AskInput, input);
+  const { question, choices = [], multiple = false, allow_text = true } = inputOf(ASK, AskInput, input);
   const labels = choices.map(({ label }) => label.trim());
   const twice = labels.find((label, index) => labels.indexOf(label) !== index);
   if (twice !== undefined) throw new Invalid(`choices: ${twice} comes twice`);

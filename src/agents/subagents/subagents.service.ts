@@ -127,6 +127,9 @@ export class SubagentsService {
   }
 }
 
+/** So many are named where one is asked for that is none. */
+const MAX_NAMES = 30;
+
 /** The agent called `name` among those that were read: throws as {@link SubagentsService.require}. */
 export function requireAgent(agents: readonly Reading<Subagent>[], name: string): Subagent {
   const found = agents.find(agent => agent.name === name && agent.value);
@@ -137,7 +140,9 @@ export function requireAgent(agents: readonly Reading<Subagent>[], name: string)
     throw new Invalid(
       `agent_name: ${fault.file}${fault.line === null ? '' : `:${fault.line}`}: ${fault.message}`,
     );
-  throw new NotFound(`No agent "${name}" is defined in the .agents/ folder of this workspace`);
+  const names = agents.filter(({ value }) => value).map(({ name: its }) => its);
+  const known = names.length > 0 ? `; there are ${names.slice(0, MAX_NAMES).join(', ')}` : '';
+  throw new NotFound(`No agent "${name}" is defined in the .agents/ folder of this workspace${known}`);
 }
 
 function subagentView({ path, name, value }: Reading<Subagent>, findings: readonly Finding[]): SubagentView {

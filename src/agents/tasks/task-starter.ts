@@ -3,7 +3,7 @@ import { inputSchemaOf } from '#libs/fields/index.js';
 import type { ActingRun } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
-import { checked, Field } from '../../platform/dto/index.js';
+import { Field } from '../../platform/dto/index.js';
 import { Conflict, Invalid, TooManyRequests } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { NewChat } from '../chats/index.js';
@@ -23,6 +23,7 @@ import {
 } from '../runs/index.js';
 import { AGENT_NAME, type Subagent, SubagentsService } from '../subagents/index.js';
 import {
+  inputOf,
   type ListedTool,
   type ListScope,
   type OpenTools,
@@ -118,7 +119,7 @@ export class TaskStarter {
     const { run, journal } = giver;
     const earlier = run.attempt > 1 ? await this.tasks.find(run.id, call) : undefined;
     if (earlier) return earlier;
-    const { agent: name, prompt: text, description } = checked(TaskInput, call.input);
+    const { agent: name, prompt: text, description } = inputOf(TASK, TaskInput, call.input);
     const { actor, organization_id, workspace_id } = run;
     if (workspace_id === null) throw new Invalid('This chat has no workspace, so there are no agents');
     const agent = await this.subagents.require(actor, workspace_id, name);

@@ -1,4 +1,5 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
+import { didYouMean } from '#libs/did-you-mean/index.js';
 import { inputSchemaOf } from '#libs/fields/index.js';
 import { EFFECTS, type Effect } from '../../platform/access/index.js';
 import {
@@ -8,10 +9,12 @@ import {
   ActionCatalog,
   ActionListing,
   ActionRunner,
+  type CatalogAction,
   declarationFor,
 } from '../../platform/actions/index.js';
-import { checked, Field } from '../../platform/dto/index.js';
-import { Forbidden, problemOf } from '../../platform/errors/index.js';
+import { Field } from '../../platform/dto/index.js';
+import { Forbidden, NotFound, problemOf } from '../../platform/errors/index.js';
+import { inputOf } from './field-fault.js';
 import { leanSchema } from './lean-schema.js';
 import {
   type CallSubject,
@@ -132,9 +135,10 @@ class RunActions implements OpenTools {
   }
 
   private answer(tool: string, input: unknown): unknown {
-    if (tool === 'actions_search') return this.search(checked(SearchActions, input));
-    if (tool === 'actions_describe') return this.describe(checked(DescribeAction, input));
-    const { name, input: given, dry_run } = checked(RunAction, input);
+    if (tool === 'actions_search') return this.search(inputOf(tool, SearchActions, input));
+    if (tool === 'actions_describe') return this.describe(inputOf(tool, DescribeAction, input));
+    const { name, input: given, dry_run } = inputOf(tool, RunAction, input);
+    this.known(name);
     return this.runner.run(this.approvedCaller(name), { name, input: given, dryRun: dry_run });
   }
 
@@ -146,8 +150,18 @@ class RunActions implements OpenTools {
     return { actions, more: Math.max(0, found.length - limit) };
   }
 
+  /** Throws NotFound, which says where names come from. */
+  private known(name: string): CatalogAction {
+    const action = this.catalog.get(name);
+    if (action) return action;
+    const names = this.catalog.list().map(({ name }) => name);
+    const meant = didYouMean(name, names);
+    const hint = meant ? `; did you mean ${meant}?` : '.';
+    throw new NotFound(`There is no action ${name}${hint} actions_search finds their names`);
+  }
+
   private describe({ name }: DescribeAction): unknown {
-    const action = this.catalog.require(name);
+    const action = this.known(name);
     this.caller().requireMayRun(declarationFor(action.declaration));
     return action.describe();
   }

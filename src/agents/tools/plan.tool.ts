@@ -1,8 +1,9 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { inputSchemaOf } from '#libs/fields/index.js';
-import { checked, Field } from '../../platform/dto/index.js';
+import { Field } from '../../platform/dto/index.js';
 import { Invalid, problemOf } from '../../platform/errors/index.js';
 import { MAX_PLAN_STEPS, PlanStep, planText, STEP_STATUSES } from '../plans/index.js';
+import { inputOf } from './field-fault.js';
 import { leanSchema } from './lean-schema.js';
 import {
   failed,
@@ -76,7 +77,7 @@ export class PlanTool implements ToolProvider, OnModuleInit {
 
 function set(input: unknown): ToolResult {
   try {
-    const plan = stepsOf(checked(PlanInput, input));
+    const plan = stepsOf(inputOf(PLAN, PlanInput, input));
     return { output: planText(plan), isError: false, plan };
   } catch (error) {
     const problem = problemOf(error);

@@ -1,8 +1,9 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { inputSchemaOf } from '#libs/fields/index.js';
-import { checked, Field } from '../../platform/dto/index.js';
+import { Field } from '../../platform/dto/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { SKILL, type Skill } from '../subagents/index.js';
+import { inputOf } from './field-fault.js';
 import { leanSchema } from './lean-schema.js';
 import {
   failed,
@@ -52,7 +53,7 @@ export class SkillTools implements ToolProvider, OnModuleInit {
 
 function read(skills: readonly Skill[], input: unknown): ToolResult {
   try {
-    const { name } = checked(SkillInput, input);
+    const { name } = inputOf(SKILL, SkillInput, input);
     const skill = skills.find(one => one.name === name);
     if (skill) return succeeded(`Files that it names are in ${skill.folder}/.\n\n${skill.instructions}`);
     const names = skills.map(one => one.name).join(', ');

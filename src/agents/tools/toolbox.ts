@@ -14,6 +14,7 @@ import { Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
 import { writingAs } from '../../workspaces/changes/index.js';
 import { KnownFiles } from '../../workspaces/files/index.js';
 import { ToolNames } from '../subagents/index.js';
+import { fieldFault } from './field-fault.js';
 import { leanSchema } from './lean-schema.js';
 import { ShellTools } from './shell.tools.js';
 import {
@@ -161,23 +162,6 @@ async function prepared(provider: ToolProvider, scope: ToolScope): Promise<Opene
 
 const isNothing = (had: readonly unknown[] | ActionAllowlist): boolean =>
   had instanceof ActionAllowlist ? had.isEmpty : had.length === 0;
-
-/** What is wrong with the names of the fields in `input`, with those that there are. */
-function fieldFault({ name, schema }: Tool, input: unknown): string | undefined {
-  if (typeof input !== 'object' || input === null) return undefined;
-  const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] };
-  const missing = required.filter(field => !Object.hasOwn(input, field));
-  const unknown = Object.keys(input).filter(field => !Object.hasOwn(properties, field));
-  if (missing.length + unknown.length === 0) return undefined;
-  const faults = [
-    ...missing.map(field => `${field} is required`),
-    ...unknown.slice(0, 5).map(field => `${field.slice(0, 100)} is not a field of this request`),
-  ];
-  const fields = Object.keys(properties).map(field =>
-    required.includes(field) ? `${field} (required)` : field,
-  );
-  return `${faults.join(', ')}; the fields of ${name} are ${fields.join(', ')}`;
-}
 
 /** The tools of every workspace: bash and what belongs to it, and the actions that are tools by themselves. All calls of them come here. */
 @Injectable()

@@ -1,10 +1,11 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { inputSchemaOf } from '#libs/fields/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { checked, Field } from '../../../platform/dto/index.js';
+import { Field } from '../../../platform/dto/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import {
   failed,
+  inputOf,
   type ListedTool,
   type OpenTools,
   type ToolProvider,
@@ -58,7 +59,7 @@ export class LoopBlockedTool implements ToolProvider, OnModuleInit {
       call: async (_, input) => {
         if (loopId === null) return failed('This run is no iteration of a loop');
         try {
-          return await this.block(loopId, runId, checked(LoopBlocked, input).reason.trim());
+          return await this.block(loopId, runId, inputOf(NAME, LoopBlocked, input).reason.trim());
         } catch (error) {
           const problem = problemOf(error);
           if (!problem) throw error;
