@@ -583,6 +583,20 @@ describe('a hostile repository', () => {
     expect(existsSync(inside('pwned'))).toBe(false);
   });
 
+  it('does nothing to a clone beside it', async () => {
+    const { url, name } = remote();
+    await output(
+      'git init -q . && git config http.proxy http://127.0.0.1:1 && git config http.sslVerify false && ' +
+        `git config url.https://elsewhere.example.com/.insteadOf https://${forge}/ && git config core.bare true`,
+    );
+    seen = [];
+    const { id } = await cloned(url);
+    await output('rm -rf .git');
+    expect(seen.length).toBeGreaterThan(1);
+    expect(seen.every(each => each.url.startsWith(`/${name}`))).toBe(true);
+    expect(await get(id, '/status')).toMatchObject({ branch: 'main', upstream: 'origin/main' });
+  });
+
   it('fetches no submodules, follows no link, and needs a folder of git of its own', async () => {
     const { url, outside, name } = remote();
     git(

@@ -48,7 +48,7 @@ if [ -n "$branch" ]; then
 fi
 echo "$operation" >.git/${MARK}
 here=$PWD
-cd /workspace 2>/dev/null || cd ..
+cd ..
 [ -z "$parent" ] || mkdir -p -- "$parent" || exit
 [ ! -e "$path" ] && [ ! -L "$path" ] || exit ${ENDS.taken}
 mv --no-target-directory --no-clobber -- "$here" "$path"

@@ -51,7 +51,7 @@ shift
 repo="$PWD/.git"
 [ -d "$repo/objects" ] && [ ! -L "$repo" ] || exit ${ENDS.noRepository}
 net="$(mktemp -d)/net.git"
-git init -q --bare --template= "$net"
+(cd / && exec git init -q --bare --template= "$net")
 export GIT_DIR="$net" GIT_OBJECT_DIRECTORY="$repo/objects"
 if [ -f "$repo/shallow" ]; then cp -- "$repo/shallow" "$net/shallow"; fi
 `;
@@ -71,9 +71,10 @@ export const FETCH_ALL = `${NET}${FETCH}`;
 /** `$1` the folder that is made, `$2` url, `$3` depth, `$4` branch or nothing: the remote's own. */
 export const FETCH_NEW = `set -euo pipefail
 mkdir -- "$1"
-git init -q --template= --initial-branch=main "$1"
+(cd "$1" && exec git init -q --template= --initial-branch=main "$PWD")
 url=$2 depth=$3 branch=$4
-head=$(git ls-remote --symref -- "$url" HEAD | sed -n 's#^ref: refs/heads/\\(.*\\)\\tHEAD$#\\1#p')
+# The workspace itself may be a repository, with a configuration of others.
+head=$(cd / && git ls-remote --symref -- "$url" HEAD | sed -n 's#^ref: refs/heads/\\(.*\\)\\tHEAD$#\\1#p')
 echo "\${branch:-$head}"
 one=\${branch:-$head}
 if [ -n "$depth" ] && [ -n "$one" ]; then wanted="+refs/heads/$one:refs/remotes/origin/$one"; else wanted='+refs/heads/*:refs/remotes/origin/*'; fi
