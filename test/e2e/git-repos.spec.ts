@@ -278,6 +278,30 @@ describe('a clone', () => {
     expect(['cancelled', 'completed']).toContain((await ended(body.operation_id)).status);
   });
 
+  it('ends where its credential is taken away while it is under way', async () => {
+    const { url } = remote();
+    let arrived: () => void = () => undefined;
+    const asked = new Promise<void>(resolve => {
+      arrived = resolve;
+    });
+    before = at =>
+      at.endsWith('/git-upload-pack')
+        ? new Promise(() => {
+            arrived();
+          })
+        : Promise.resolve();
+    const { body } = await ada.client.post('/api/git-repos', { workspace_id: workspace, url });
+    await asked;
+    await ada.client.put(`/api/integrations/${connection}/workspaces`, { grants: [] });
+    expect(await ended(body.operation_id)).toMatchObject({
+      ...{
+        status: 'error',
+        error: expect.stringContaining('This connection is not granted to the workspace'),
+      },
+    });
+    expect((await grant(connection)).status).toBe(200);
+  });
+
   it.each([
     ['http://example.com/a.git', 'https'],
     ['git@example.com:a.git', 'https'],
