@@ -160,6 +160,34 @@ describe('a schedule whose worker is killed', () => {
   );
 });
 
+it(
+  'a schedule that fires while it is deployed again neither fails nor makes that fail',
+  async () => {
+    const path = await script('again');
+    const { id } = await own.deploy(path);
+    const still = await Standstill.begin(ground.service, {
+      table: 'automation_delivery',
+      event: 'before insert',
+    });
+    let deploying: Promise<Json>;
+    try {
+      const worker = await workers.start();
+      await schedules.makeDue([id]);
+      await still.reached();
+      deploying = own.deploy(path);
+      while ((await rows('select 1 from pg_locks where not granted')).length < 2) await sleep(20);
+      await still.letGo();
+      expect(await deploying).toMatchObject({ version: 2, state: 'live' });
+      await schedules.settled([id]);
+      expect(worker.errors).toEqual([]);
+    } finally {
+      await still.end();
+    }
+    expect(await written(id)).toEqual(COMPLETED);
+  },
+  PATIENCE,
+);
+
 describe('a webhook whose process is killed', () => {
   const BODY = '{"action":"opened"}';
 

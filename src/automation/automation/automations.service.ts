@@ -107,6 +107,8 @@ export class AutomationsService {
       ? await this.standIns.actorFor(actor, input.run_as, workspace, work.kind)
       : actor;
     return this.database.transaction(async unit => {
+      // What fires holds its deployment, and refers to its workspace when it commits: in that order.
+      await this.deployments.lockAt(unit, workspace_id, path);
       await this.workspaces.requireLocked(unit, actor, 'automation.deploy', workspace_id);
       const place = { organization_id, workspace_id, file_path: path };
       const { deployment, secrets } = await this.deployer.deploy(

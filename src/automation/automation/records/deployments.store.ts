@@ -78,6 +78,14 @@ export class DeploymentsStore {
     return row;
   }
 
+  /** As {@link lock}, of the deployment of a file, where there is one. */
+  async lockAt(unit: UnitOfWork, workspaceId: string, filePath: string): Promise<void> {
+    await sql`select from automation_deployment
+      where workspace_id = ${workspaceId} and file_path = ${filePath} for no key update`.execute(
+      unit.tables(),
+    );
+  }
+
   /** Of workspaces that the caller sees, oldest first. */
   list(
     actor: Actor,
