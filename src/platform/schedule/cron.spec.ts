@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { byTheMinute, clockChanges, zonesThatChange } from '../../../test/harness/wall-clock.js';
 import { CronSchedule, InvalidCron } from './cron.js';
+import { byTheMinute, clockChanges, zonesThatChange } from './wall-clock.fixture.js';
 
 const firings = (cron: string, zone: string, after: string, count: number) =>
   new CronSchedule(cron, zone).nextOf(new Date(after), count).map(at => at.toISOString().slice(0, 16));
