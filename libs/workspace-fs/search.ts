@@ -37,6 +37,8 @@ export interface SearchOptions extends PatternOptions, ScopeOptions {
    * What is left out here is not found; all else is checked.
    */
   candidates?: Iterable<string>;
+  /** The candidates are looked into in the order that they come in, and `after` does not count; default false. */
+  inOrder?: boolean;
   /** So many lines before and after each that matches; default 0. */
   context?: number;
   /** Of each file the first line that matches, with how many do; default false. */
@@ -51,7 +53,7 @@ export interface SearchMatch extends LineMatch {
 }
 
 export interface SearchResult {
-  /** In the order of paths, then of lines. */
+  /** In the order of paths, or that of the candidates, then of lines. */
   matches: SearchMatch[];
   /** Whether there may be more: the limit was reached, or a file was left out that was over 8 MiB or in use. */
   truncated: boolean;
@@ -100,9 +102,7 @@ class SearchRun {
   }
 
   async searchAmong(candidates: Iterable<string>): Promise<void> {
-    const keyed = [...candidates].map(path => ({ path, key: byteOrderKey(path) }));
-    keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
-    const paths = keyed.filter(({ key }) => this.isNotBefore(key)).map(({ path }) => path);
+    const paths = this.options.inOrder ? [...candidates] : this.inPathOrder(candidates);
     for (let at = 0; at < paths.length && !this.result.more; at += FILES_AT_ONCE) {
       const some = paths.slice(at, at + FILES_AT_ONCE);
       const wanted = new Set<string>();
@@ -143,6 +143,12 @@ class SearchRun {
       });
       for (const path of some) for (const match of found.get(path) ?? []) this.add({ path, ...match });
     }
+  }
+
+  private inPathOrder(candidates: Iterable<string>): string[] {
+    const keyed = [...candidates].map(path => ({ path, key: byteOrderKey(path) }));
+    keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
+    return keyed.filter(({ key }) => this.isNotBefore(key)).map(({ path }) => path);
   }
 
   private add(match: SearchMatch): void {

@@ -1,4 +1,4 @@
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Json } from '../harness/client.js';
@@ -40,6 +40,28 @@ describe.each(['auto', 'unsafe-local'])('searching where the sandbox is %s', dri
     expect([status, body.detail]).toEqual([200, undefined]);
     return body.items.map(({ path, line }: Json) => (line === null ? path : `${path}:${line}`));
   };
+
+  it('gives the lines of files that were changed last first, on request', async () => {
+    const changed = (name: string, year: number) => {
+      const time = new Date(Date.UTC(year, 0));
+      utimesSync(path.join(service.dataDir, 'workspaces', workspace, name), time, time);
+    };
+    changed('notes/plan.md', 2020);
+    changed('src/app.ts', 2021);
+    const newest = { q: 'plan', sort: 'newest' };
+    expect(await found(newest)).toEqual(['src/app.ts:1', 'notes/plan.md:1', 'notes/plan.md:2']);
+    expect(await found({ ...newest, files_only: true })).toEqual(['src/app.ts:1', 'notes/plan.md:1']);
+    expect(await found({ ...newest, q: '[a-z]l.n', regex: true, glob: '*.md' })).toEqual([
+      'notes/plan.md:1',
+      'notes/plan.md:2',
+    ]);
+    expect(await found({ ...newest, path: 'notes' })).toEqual(['notes/plan.md:1', 'notes/plan.md:2']);
+    expect(await found({ ...newest, path: 'src/app.ts' })).toEqual(['src/app.ts:1']);
+    const { body } = await search({ ...newest, limit: 1 });
+    expect([body.items[0].path, body.items.length, body.next_cursor]).toEqual(['src/app.ts', 1, null]);
+    changed('notes/plan.md', 2022);
+    expect(await found(newest)).toEqual(['notes/plan.md:1', 'notes/plan.md:2', 'src/app.ts:1']);
+  });
 
   it('finds lines, with the places that match', async () => {
     const { body } = await search({ q: 'plan' });

@@ -2,6 +2,7 @@ import { Field, PageOf } from '../../platform/dto/index.js';
 import { ListOfWorkspace } from '../core/index.js';
 
 const PLACES = ['content', 'names'] as const;
+const SORTS = ['path', 'newest'] as const;
 
 export class SearchWorkspace extends ListOfWorkspace {
   @Field.text('What to find', { min: 1, max: 1000, example: 'plan' })
@@ -54,6 +55,12 @@ export class SearchWorkspace extends ListOfWorkspace {
     default: false,
   })
   files_only?: boolean;
+
+  @Field.choice('newest: the lines of files that were changed last come first, on one page', SORTS, {
+    optional: true,
+    default: 'path',
+  })
+  sort?: (typeof SORTS)[number];
 }
 
 export class FindingView {

@@ -15,6 +15,8 @@ translateErrors(PatternError, error => new Invalid(error.message));
 /** Concurrent searches. */
 const MAX_OF_WORKSPACE = 8;
 const MAX_IN_PROCESS = 16;
+/** Files that are searched in the order of their times. */
+const MAX_NEWEST = 50_000;
 
 /** Nothing is indexed: files are read as they are now. */
 @Injectable()
@@ -78,8 +80,29 @@ export class SearchService {
       ? await this.scan.filesWith(workspace, { ...input, path, signal })
       : null;
     const options = { ...optionsOf(input), path, query: q, limit, after, context, filesOnly, signal };
-    const { matches, more, left_out: leftOut } = await files.search({ ...options, ...scanned });
-    return { items: matches, more, leftOut };
+    const isSorted = input.sort === 'newest';
+    const newest =
+      isSorted && (await this.newestFirst(input, { workspace, path, signal }, scanned?.candidates));
+    const among = newest ? { candidates: newest, inOrder: true, after: undefined } : {};
+    const { matches, more, left_out: leftOut } = await files.search({ ...options, ...scanned, ...among });
+    // After a line, in the order of times, comes what nobody can tell any more.
+    return { items: matches, more: more && !isSorted, leftOut };
+  }
+
+  /** Files below a folder, the last changed first, of those that may hold a match; undefined for a single file. */
+  private async newestFirst(
+    input: SearchWorkspace,
+    { workspace, path, signal }: Pick<Place, 'workspace' | 'path' | 'signal'>,
+    candidates: readonly string[] | undefined,
+  ): Promise<string[] | undefined> {
+    const files = this.folders.open(workspace);
+    if (!(await isFolder(files, path))) return undefined;
+    const { glob, ignored } = input;
+    const scanned = (await this.scan.everything(workspace, { path, ignored, signal })) ?? {};
+    const kind = { type: 'file', sort: 'newest', limit: MAX_NEWEST } as const;
+    const { paths } = await files.findBelow({ path, glob, ignored, signal, ...kind, ...scanned });
+    const holding = candidates && new Set(candidates);
+    return holding ? paths.filter(file => holding.has(file)) : paths;
   }
 
   private async names(input: SearchWorkspace, { workspace, path, after, signal }: Place): Promise<Found> {
