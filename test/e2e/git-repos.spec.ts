@@ -53,6 +53,7 @@ beforeAll(async () => {
     const { url = '', headers } = request;
     seen.push({ url, authorization: headers.authorization });
     if (url.startsWith('/v1')) return void response.end('fine');
+    if (url.startsWith('/down')) return void response.writeHead(503).end();
     void before(url).then(() => {
       if (!response.destroyed) git(request, response);
     });
@@ -247,6 +248,10 @@ describe('a clone', () => {
     });
     expect(await tell({ branch: 'none', path: 'nowhere/at-all' })).toMatchObject({
       ...{ status: 'error', error: 'The remote has no branch none' },
+    });
+    // It is tried again a few times, and the last reason is told.
+    expect(await tell({ url: `https://${forge}/down.git` })).toMatchObject({
+      ...{ status: 'error', error: expect.stringContaining('The server cannot be reached') },
     });
     expect(existsSync(inside('nowhere'))).toBe(false);
     expect(readdirSync(inside()).filter(name => name.startsWith('.atelier-tmp'))).toEqual([]);

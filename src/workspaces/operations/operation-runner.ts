@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Problem } from '../../platform/errors/index.js';
 import type { Attempt } from '../../platform/jobs/index.js';
 import {
   type End,
@@ -52,8 +53,7 @@ export class OperationRunner {
     } catch (error) {
       if (error instanceof Cancelled) return this.end(operation, { state: 'cancelled' }, work);
       if (signal.aborted || (!isHopeless(error) && failures + 1 < MAX_ATTEMPTS)) throw error;
-      const reason = isReason(error) ? error.message : work.kind.failed;
-      await this.end(operation, { state: 'error', error: reason }, work);
+      await this.end(operation, { state: 'error', error: reasonOf(error) ?? work.kind.failed }, work);
     }
   }
 
@@ -95,6 +95,8 @@ const isHopeless = (error: unknown): boolean =>
   error instanceof OperationRefused ||
   (error instanceof WorkspaceFsError && ['no_space', 'not_found'].includes(error.code));
 
-/** Its message is meant for the caller. */
-const isReason = (error: unknown): error is Error =>
-  error instanceof OperationRefused || error instanceof WorkspaceFsError;
+/** What is meant for the caller; a fault of ours is not. */
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof OperationRefused || error instanceof WorkspaceFsError) return error.message;
+  return error instanceof Problem ? error.detail : undefined;
+}
