@@ -253,6 +253,19 @@ describe('calls of one step', () => {
     expect(at('tool.started', 'r3')).toBeGreaterThan(at('tool.finished', 'w2'));
   });
 
+  it('are offered with lean schemas, and take what these leave out', async () => {
+    model.reply([
+      { tool: { name: 'list_files', input: { path: null, tree: false, limit: 1 } } },
+      { text: 'Listed.' },
+    ]);
+    const { result } = await agent.run('go', { workspace_id });
+    expect(result.toolOutputs).toMatchObject([{ is_error: false }]);
+    const offered = (model.requests.at(-1)?.body.tools ?? []) as Json[];
+    const schemas = JSON.stringify(offered);
+    expect(schemas).not.toMatch(/"null"|maxLength|additionalProperties|"cursor"/);
+    expect(schemas).toContain('"description":"The folder; absent or empty: the whole workspace"');
+  });
+
   it('are made eight at a time at most, in their order', async () => {
     const { end, call } = await untilEnd();
     const long = Array.from({ length: 8 }, (_, n) => ({ ...call, id: `long${n}` }));

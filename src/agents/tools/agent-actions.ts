@@ -15,7 +15,6 @@ import {
 import { Field } from '../../platform/dto/index.js';
 import { Forbidden, NotFound, problemOf } from '../../platform/errors/index.js';
 import { inputOf } from './field-fault.js';
-import { leanSchema } from './lean-schema.js';
 import {
   type CallSubject,
   failed,
@@ -66,17 +65,17 @@ const OFFERS: readonly ToolOffer[] = [
   {
     name: 'actions_search',
     description: 'Find what the service can do besides these tools: actions, each with its effect.',
-    schema: leanSchema(inputSchemaOf(SearchActions)),
+    schema: inputSchemaOf(SearchActions),
   },
   {
     name: 'actions_describe',
     description: 'Show one action with the JSON Schemas of its input and output.',
-    schema: leanSchema(inputSchemaOf(DescribeAction)),
+    schema: inputSchemaOf(DescribeAction),
   },
   {
     name: RUN_TOOL,
     description: 'Run an action in this workspace, on the authority of the person you work for.',
-    schema: leanSchema(inputSchemaOf(RunAction)),
+    schema: inputSchemaOf(RunAction),
   },
 ];
 

@@ -4,7 +4,6 @@ import { Field } from '../../platform/dto/index.js';
 import { Invalid, problemOf } from '../../platform/errors/index.js';
 import { MAX_PLAN_STEPS, PlanStep, planText, STEP_STATUSES } from '../plans/index.js';
 import { inputOf } from './field-fault.js';
-import { leanSchema } from './lean-schema.js';
 import {
   failed,
   type ListedTool,
@@ -51,7 +50,7 @@ const OFFER = {
   description:
     'Set the plan of this run, which the people who follow it see: all steps, each pending, in_progress (one at most) or completed. ' +
     'For work of three steps or more: set it before you begin, and again whenever a step begins or ends.',
-  schema: leanSchema(inputSchemaOf(PlanInput)),
+  schema: inputSchemaOf(PlanInput),
 };
 
 /** The tool by which a model says what it means to do, and how far it is. */

@@ -4,7 +4,6 @@ import { Field } from '../../platform/dto/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { SKILL, type Skill } from '../subagents/index.js';
 import { inputOf } from './field-fault.js';
-import { leanSchema } from './lean-schema.js';
 import {
   failed,
   type ListedTool,
@@ -25,7 +24,7 @@ class SkillInput {
 const OFFER = {
   name: SKILL,
   description: 'Read the instructions of a skill, before work that it covers.',
-  schema: leanSchema(inputSchemaOf(SkillInput)),
+  schema: inputSchemaOf(SkillInput),
 };
 
 /** The tool by which a model reads the skills of its workspace. */

@@ -64,6 +64,8 @@ export interface ToolOffer {
   readonly description: string;
   /** JSON Schema of what it takes. */
   readonly schema: Readonly<Record<string, unknown>>;
+  /** Fields of it that models are not told of. */
+  readonly untold?: readonly string[];
 }
 
 /** Something that agents, people and programs can do in a workspace. */

@@ -58,8 +58,8 @@ export class ActionTool implements Tool {
     return this.tool.name;
   }
 
-  get untold(): readonly string[] {
-    return this.tool.agents.untold ?? [];
+  get untold(): readonly string[] | undefined {
+    return this.tool.agents.untold;
   }
 
   get title(): string {
@@ -145,8 +145,18 @@ export class ToolProviders {
       return opened;
     };
     const offered = needs && isNothing(scope.guide[needs]) ? [] : (always ?? tools().offered);
-    return { names, offered, tools };
+    return { names, offered: offered.map(leanOffer), tools };
   }
+}
+
+/** Offers as models get them: most are the same in every run. */
+const leanOffers = new WeakMap<ToolOffer, ToolOffer>();
+
+function leanOffer(tool: ToolOffer): ToolOffer {
+  const { name, description, schema, untold } = tool;
+  const offer = leanOffers.get(tool) ?? { name, description, schema: leanSchema(schema, untold) };
+  leanOffers.set(tool, offer);
+  return offer;
 }
 
 interface OpenedProvider {
@@ -155,6 +165,7 @@ interface OpenedProvider {
   readonly tools: () => OpenTools;
 }
 
+/** What comes from elsewhere keeps the schemas that it came with. */
 async function prepared(provider: ToolProvider, scope: ToolScope): Promise<OpenedProvider | undefined> {
   const ready = await provider.prepare?.(scope);
   return ready && { names: ready.names, offered: ready.tools.offered, tools: () => ready.tools };
@@ -168,8 +179,6 @@ const isNothing = (had: readonly unknown[] | ActionAllowlist): boolean =>
 export class Toolbox implements ToolProvider, OnModuleInit {
   readonly kind = 'workspace';
   private known: ReadonlyMap<string, Tool> | undefined;
-  /** The tools as models are offered them, by their names. */
-  private readonly offers = new Map<string, ToolOffer>();
 
   constructor(
     private readonly shellTools: ShellTools,
@@ -236,21 +245,9 @@ export class Toolbox implements ToolProvider, OnModuleInit {
     );
   }
 
-  private offerOf(tool: Tool): ToolOffer {
-    const { name, description, schema } = tool;
-    const known = this.offers.get(name);
-    if (known) return known;
-    const untold = tool instanceof ActionTool ? tool.untold : [];
-    const offer = { name, description, schema: leanSchema(schema, untold) };
-    this.offers.set(name, offer);
-    return offer;
-  }
-
   open({ runId, actor, workspaceId, guide, shell, inSandbox, known }: ToolScope): OpenTools {
     return {
-      offered: this.all()
-        .filter(({ name }) => guide.allows(name))
-        .map(tool => this.offerOf(tool)),
+      offered: this.all().filter(({ name }) => guide.allows(name)),
       subjectOf: name => {
         const tool = guide.allows(name) ? this.find(name) : undefined;
         return tool && { name, effect: tool.effect, isNamed: false };

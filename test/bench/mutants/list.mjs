@@ -372,4 +372,10 @@ export const MUTANTS = [
     'const MAX_RECEIVED_BY_NEW_ADDRESS = 500;',
     mailing('more than five'),
   ],
+  [
+    'src/agents/instructions/instructions.service.ts',
+    "requireLocked(unit, actor, 'agent.instruct'",
+    "requireLocked(unit, actor, 'organization.read'",
+    { specs: ['test/e2e/agent-instructions'], tests: 'set by admins' },
+  ],
 ];
