@@ -7,7 +7,6 @@ import {
   failed,
   inputOf,
   type ListedTool,
-  leanSchema,
   type OpenTools,
   succeeded,
   type ToolProvider,
@@ -53,7 +52,7 @@ const OFFER = {
     'Ask the person you work for a question and wait for the answer. Only for what they alone can decide and what would be ' +
     'costly to undo if you guessed wrong; what the files or a command can tell you, find out yourself. ' +
     'Ask all that you need to know in one step, one call for each question.',
-  schema: leanSchema(inputSchemaOf(AskInput)),
+  schema: inputSchemaOf(AskInput),
 };
 
 /** The tool by which a model asks the person for whom it works. The run waits meanwhile; see `turns/tool-round.ts`. */

@@ -2,7 +2,6 @@ export { BackgroundCommands } from './background-commands.js';
 export { startedInReport } from './background-report.js';
 export { BASH } from './bash.tool.js';
 export { inputOf } from './field-fault.js';
-export { leanSchema } from './lean-schema.js';
 export { LongOutputs } from './long-outputs.js';
 export { SessionCommands } from './session-commands.js';
 export { ShellTools } from './shell.tools.js';
