@@ -43,6 +43,8 @@ export interface EndedAgentRun {
 
 export type PrintedPiece = Pick<Row<'automation_output'>, 'number' | 'text' | 'created_at'>;
 
+/** One that has not ended, as far as others of its lane ask. */
+export type OpenRun = Pick<AutomationRunRow, 'id' | 'workspace_id' | 'lane' | 'state'>;
 export type NewRun = Omit<Insertable<Schema['automation_run']>, 'state' | 'status' | 'queued_at'>;
 
 /** Runs of a workspace that share a limit of how many there are at once. */
@@ -148,9 +150,9 @@ export class AutomationRunsStore {
   }
 
   /** Those of lanes that have not ended, oldest first. */
-  async openIn(unit: UnitOfWork, lanes: readonly Lane[]): Promise<AutomationRunRow[]> {
-    const { rows } = await sql<AutomationRunRow>`
-      select r.* from (select distinct workspace_id, lane from unnest(${lanes.map(({ workspaceId }) => workspaceId)}::uuid[],
+  async openIn(unit: UnitOfWork, lanes: readonly Lane[]): Promise<OpenRun[]> {
+    const { rows } = await sql<OpenRun>`
+      select r.id, r.workspace_id, r.lane, r.state from (select distinct workspace_id, lane from unnest(${lanes.map(({ workspaceId }) => workspaceId)}::uuid[],
         ${lanes.map(({ lane }) => lane)}::text[]) as t (workspace_id, lane)) as asked
       join automation_run r on r.workspace_id = asked.workspace_id and r.lane = asked.lane
       where r.state <> 'done' order by r.id`.execute(unit.tables());

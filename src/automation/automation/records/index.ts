@@ -7,6 +7,7 @@ export {
   AutomationRunsStore,
   type Lane,
   type NewRun,
+  type OpenRun,
   type RunOutcome,
 } from './automation-runs.store.js';
 export * from './automation-states.js';

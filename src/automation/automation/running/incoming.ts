@@ -6,7 +6,6 @@ import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
 import type { AutomationDefinition } from '../file/index.js';
 import {
-  type AutomationRunRow,
   AutomationRunsStore,
   automationSkipped,
   DeliveriesStore,
@@ -16,6 +15,7 @@ import {
   type Lane,
   type NewDelivery,
   type NewRun,
+  type OpenRun,
   type Pinned,
 } from '../records/index.js';
 import { ChainGuard } from './chain-guard.js';
@@ -120,7 +120,7 @@ export class Intake {
   private async against(
     unit: UnitOfWork,
     { deployment, place, definition, delivery, held, isAsked = false }: Incoming,
-    open: readonly AutomationRunRow[],
+    open: readonly OpenRun[],
   ): Promise<DeliveryEnd | undefined> {
     const skipped = (reason: string) => ({ state: 'skipped' as const, reason });
     // What was held has passed the guard.
