@@ -117,6 +117,7 @@ beforeAll(async () => {
     notification_read: notification,
     notification_unread: notification,
     organization_leave: { organization_id: other.organizationId },
+    question_answer: { choices: ['PostgreSQL'] },
     push_subscription_create: { ...subscription, endpoint: 'https://push.example.com/two' },
     ...(await siteInputs()),
     ...(await serverInputs()),
