@@ -6,7 +6,8 @@ import { Config } from '../../../platform/config/index.js';
 const BUNDLES = ['read', 'write'] as const;
 
 /** What changes who may do what, or what is paid: a client has to name these one by one, no bundle holds them. */
-const ADMINISTRATION = /^(account|agents|billing|grants|keys|members|models|organizations|service_accounts):write$/;
+const ADMINISTRATION =
+  /^(account|agents|billing|grants|keys|members|models|organizations|service_accounts):write$/;
 
 export const isRead = (scope: string): boolean => READ_SCOPES.includes(scope);
 
