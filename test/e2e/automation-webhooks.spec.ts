@@ -114,6 +114,35 @@ describe('a webhook', () => {
     expect(await own.runs(`&deployment_id=${id}`)).toHaveLength(2);
   });
 
+  it('of many at once is held against the runs of those before it', async () => {
+    const policy = (text: string) => `concurrency: { ${text} }\n`;
+    const bodies = Array.from({ length: 30 }, (_, n) => `{"n":${n},"wanted":${n % 3 > 0}}`);
+    const all = async (url: string) => {
+      const answers = await Promise.all(bodies.map(body => send(url, body)));
+      expect(answers.map(({ status }) => status)).toEqual(Array(30).fill(200));
+      return answers.map(({ body }) => body);
+    };
+    const filter = 'filter: { body.wanted: true }';
+    const skipping = await hook('skipping', filter, 'sleep 600', policy('policy: skip'));
+    const skipped = await all(skipping.url);
+    const count = (of: Json[], status: string) => of.filter(answer => answer.status === status).length;
+    expect(['pending', 'skipped', 'filtered'].map(status => count(skipped, status))).toEqual([1, 19, 10]);
+    expect(new Set(skipped.flatMap(({ reason }) => reason ?? []))).toEqual(new Set(['still_running']));
+
+    const replacing = await hook('replacing', filter, 'sleep 600', policy('policy: replace'));
+    expect(count(await all(replacing.url), 'pending')).toBe(20);
+    // What runs ends when it is cancelled, a moment later.
+    const pending = async () =>
+      (await own.runs(`&deployment_id=${replacing.id}`)).filter(({ status }) => status === 'pending');
+    while ((await pending()).length > 1);
+    expect(await pending()).toHaveLength(1);
+
+    const capped = await hook('capped', filter, 'true', 'limits: { runs_per_day: 5 }\n');
+    const kept = await all(capped.url);
+    expect(['pending', 'held', 'filtered'].map(status => count(kept, status))).toEqual([5, 15, 10]);
+    for (const { path } of [skipping, replacing]) await own.stop(path, { cancel_runs: true });
+  });
+
   it('that is forged, changed or unsigned starts nothing', async () => {
     const { url, secret, id } = await hook('forged', 'verify: github');
     const body = '{"action":"opened"}';

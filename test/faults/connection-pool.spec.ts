@@ -83,7 +83,14 @@ it('is not alive any more when all connections were taken for long while a reque
     release = resolve;
   });
   const database = service.app.get(Database, { strict: false });
-  const holders = Array.from({ length: CONNECTIONS }, () => database.transaction(() => held));
+  let holding = 0;
+  const hold = () => {
+    holding++;
+    return held;
+  };
+  const holders = Array.from({ length: CONNECTIONS }, () => database.transaction(hold));
+  // One that still waits for its connection would count as the request that waits, until it has it.
+  while (holding < CONNECTIONS) await sleep(20);
   const waiting = ada.client.get('/api/workspaces');
   const watch = service.app.get(PoolWatch, { strict: false });
   while (watch.pool?.waitingCount === 0) await sleep(20);

@@ -31,6 +31,6 @@ export {
   type TriggerRow,
   type VersionRow,
 } from './records/index.js';
-export { ChainGuard, Intake, loopReason } from './running/index.js';
+export { ChainGuard, type Incoming, Intake, loopReason } from './running/index.js';
 export { nextFires } from './schedules/index.js';
 export { TriggerSecretView } from './views/index.js';

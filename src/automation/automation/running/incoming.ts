@@ -85,10 +85,17 @@ export class Intake {
       nameOf({ workspaceId: run.workspace_id, lane: run.lane }),
     );
     const decided: Decided[] = [];
+    const told = new Set<string>();
     for (const one of some) {
-      const against = await this.against(unit, one.incoming, open.get(nameOf(one)) ?? []);
-      await this.tell(unit, one.incoming.deployment, against?.reason ?? null);
-      decided.push({ ...one, end: against ?? { state: 'accepted', reason: null, run_id: newId() } });
+      const inLane = open.get(nameOf(one)) ?? [];
+      const against = await this.against(unit, one.incoming, inLane);
+      await this.tell(unit, one.incoming.deployment, against?.reason ?? null, told);
+      const end = against ?? { state: 'accepted' as const, reason: null, run_id: newId() };
+      decided.push({ ...one, end });
+      // The next of its lane finds it there.
+      const { workspaceId: workspace_id, lane } = one;
+      if (end.run_id)
+        open.set(nameOf(one), [...inLane, { id: end.run_id, workspace_id, lane, state: 'queued' }]);
     }
     await this.write(unit, decided);
     await this.runs.addAll(unit, decided.filter(({ end }) => end.run_id).map(runOf));
@@ -149,14 +156,16 @@ export class Intake {
     return undefined;
   }
 
-  /** Once a day for each reason. */
+  /** Once a day for each reason; `told` is what this transaction has told. */
   private async tell(
     unit: UnitOfWork,
     deployment: DeploymentRow | null,
     because: string | null,
+    told: Set<string>,
   ): Promise<void> {
     const [reason = ''] = (because ?? '').split(':');
-    if (!deployment || !TOLD.includes(reason)) return;
+    if (!deployment || !TOLD.includes(reason) || told.has(`${deployment.id} ${reason}`)) return;
+    told.add(`${deployment.id} ${reason}`);
     if (await this.deliveries.wasKeptBack(unit, deployment.id, reason)) return;
     await this.events.publish(unit, automationSkipped, { deployment_id: deployment.id, reason });
   }
@@ -199,13 +208,17 @@ const nameOf = ({ workspaceId, lane }: Lane): string => `${workspaceId} ${lane}`
 const versionOf = ({ version, deployment }: Incoming): number | null =>
   version ?? deployment?.version ?? null;
 
-/** In their order, in groups in which no deployment and no lane comes twice: the limits of one are counted before the next. */
+/**
+ * In their order, in groups that statements are made for together. In a group no deployment and no lane comes twice, as what one
+ * leads to is counted before the next; but for those of which the runs of their lane are all that counts.
+ */
 function apart(all: readonly InLane[]): InLane[][] {
   const groups: InLane[][] = [];
   let seen = new Set<string>();
   for (const one of all) {
     const names = [nameOf(one), one.incoming.deployment?.id ?? one.id];
-    if (groups.length === 0 || names.some(name => seen.has(name))) {
+    const isTwice = names.some(name => seen.has(name));
+    if (groups.length === 0 || (isTwice && !isCountedByLane(one, groups.at(-1) ?? []))) {
       groups.push([]);
       seen = new Set();
     }
@@ -213,6 +226,25 @@ function apart(all: readonly InLane[]): InLane[][] {
     for (const name of names) seen.add(name);
   }
   return groups;
+}
+
+/** Whether the runs in its lane are all that is counted for it, and for those of the group that it has anything to do with. */
+function isCountedByLane(one: InLane, group: readonly InLane[]): boolean {
+  const { deployment } = one.incoming;
+  return group
+    .filter(other => nameOf(other) === nameOf(one) || other.incoming.deployment?.id === deployment?.id)
+    .concat(one)
+    .every(({ incoming: { deployment: each, definition, delivery, isAsked = false } }) => {
+      const { runsPerDay, dailyUsd } = definition.limits;
+      const hasCaps = !isAsked && (runsPerDay !== null || dailyUsd !== null);
+      return (
+        each !== null &&
+        each.id === deployment?.id &&
+        delivery.kind === 'webhook' &&
+        definition.concurrency.policy !== 'replace' &&
+        !hasCaps
+      );
+    });
 }
 
 function runOf({ id: delivery_id, lane, incoming, end }: Decided): NewRun {

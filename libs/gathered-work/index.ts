@@ -1,0 +1,1 @@
+export { GatheredWork, type GatherRules } from './gathered-work.js';
