@@ -178,7 +178,8 @@ export function itRunsSessions(
     const before = (await bash('sleep 1000 & echo $!')).stdout.trim();
     const daemon = isolated ? '(setsid sleep 1002 &)' : ':';
     const late = await bash(`sleep 1001 & ${daemon}; export LOST=1; echo begun; sleep 1003`, {
-      wallMs: 400,
+      // Long enough for all of them to be there, on a busy machine too.
+      wallMs: 1_500,
     });
     expect(late).toMatchObject({
       ...{ ended_by: 'timeout', limit: 'wallMs', exit_code: null, signal: 'SIGKILL' },

@@ -43,7 +43,16 @@ export class Closures {
   ) {}
 
   /** 404 where there is no such file. `text` is read instead of the file, where it is given. */
-  async read(workspace: VisibleWorkspace, path: string, text?: string): Promise<Closure> {
+  read(workspace: VisibleWorkspace, path: string, text?: string): Promise<Closure> {
+    return this.readNow(workspace, path, { text });
+  }
+
+  /** Without what only leads to warnings, it asks for nothing outside of the unit of work of its caller. */
+  private async readNow(
+    workspace: VisibleWorkspace,
+    path: string,
+    { text, hasWarnings = true }: { text?: string; hasWarnings?: boolean },
+  ): Promise<Closure> {
     const files = this.folders.open(workspace);
     const content = text === undefined ? await this.fileAt(files, path) : Buffer.from(text);
     const { definition, findings: found, lines } = readAutomation(path, content.toString());
@@ -54,6 +63,7 @@ export class Closures {
     if (agent?.file) parts.push(agent.file);
     const code = await this.codeOf(files, definition, findings);
     if (code?.file) parts.push(code.file);
+    if (hasWarnings) await this.checkConnections(workspace, definition, findings);
     await this.checkNames(workspace, definition, findings);
     if (parts.reduce((sum, { bytes }) => sum + bytes, 0) > AUTOMATION_LIMITS.closureBytes)
       findings.error(`It has more than ${AUTOMATION_LIMITS.closureBytes} bytes with the files that it names`);
@@ -65,7 +75,7 @@ export class Closures {
   /** How the files of an automation stand to the version with this digest. */
   async driftOf(workspace: VisibleWorkspace, path: string, digest: string | undefined): Promise<Drift> {
     try {
-      const closure = await this.read(workspace, path);
+      const closure = await this.readNow(workspace, path, { hasWarnings: false });
       if (closure.digest === digest) return 'none';
       return closure.pinned === null ? 'invalid' : 'changed';
     } catch (error) {
@@ -157,16 +167,12 @@ export class Closures {
     }
   }
 
-  private async checkNames(
-    workspace: VisibleWorkspace,
-    { tools, actions, connections = [], model, expect, input }: AutomationDefinition,
+  private async checkConnections(
+    { id }: VisibleWorkspace,
+    { connections = [] }: AutomationDefinition,
     findings: KeyFindings,
   ): Promise<void> {
-    const fixed = tools.filter(tool => this.toolNames.isFixed(tool));
-    checkAll('tools', 'tool', fixed, this.toolNames.all(), findings);
-    const names = this.catalog.list().map(({ name }) => name);
-    checkAll('actions', 'action', actions, names, findings);
-    const granted = connections.length > 0 ? await this.connectionNames.of(workspace.id) : [];
+    const granted = connections.length > 0 ? await this.connectionNames.of(id) : [];
     for (const name of connections) {
       if (granted.includes(name)) continue;
       const meant = didYouMean(name, granted);
@@ -176,6 +182,17 @@ export class Closures {
         meant && `Did you mean "${meant}"?`,
       );
     }
+  }
+
+  private async checkNames(
+    workspace: VisibleWorkspace,
+    { tools, actions, model, expect, input }: AutomationDefinition,
+    findings: KeyFindings,
+  ): Promise<void> {
+    const fixed = tools.filter(tool => this.toolNames.isFixed(tool));
+    checkAll('tools', 'tool', fixed, this.toolNames.all(), findings);
+    const names = this.catalog.list().map(({ name }) => name);
+    checkAll('actions', 'action', actions, names, findings);
     if (model !== null)
       try {
         await this.models.resolve(workspace.organization_id, model);

@@ -98,7 +98,8 @@ export class Admission {
     return this.database.transaction(async unit => {
       await this.forms.lock(unit, row.form_id);
       if ((await this.submissions.responses(row.form_id, unit)) >= most) return 'full';
-      return this.submissions.add(row, unit);
+      const [isNew = false] = await this.submissions.addAll([row], unit);
+      return isNew;
     });
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { GatheredWork } from '#libs/gathered-work/index.js';
 import { Database, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
 import { defineTopic } from '../../../platform/topics/index.js';
 import { StoredElsewhere } from '../../changes/index.js';
@@ -46,8 +47,16 @@ export interface Pressure {
 
 type Queries = Pick<Database, 'tables'>;
 
+/** Answers have a bound of their own, far below what a statement may have. */
+const MAX_TOGETHER = 20;
+
 @Injectable()
 export class SubmissionsStore {
+  private readonly gathered = new GatheredWork<NewSubmission, boolean>(
+    (_form, submissions) => this.addAll(submissions),
+    { maxItems: MAX_TOGETHER },
+  );
+
   constructor(
     private readonly database: Database,
     elsewhere: StoredElsewhere,
@@ -55,18 +64,27 @@ export class SubmissionsStore {
     elsewhere.add(workspaceId => this.bytesIn(workspaceId));
   }
 
-  /** Durable when it returns. False where the same was handed in before. */
-  async add(
-    { id, form_id, submission_key, data, files, state, reason, address_hash }: NewSubmission,
-    within: Queries = this.database,
-  ): Promise<boolean> {
-    const bytes = files.reduce((sum, { size }) => sum + size, 0);
-    const { rows } = await sql`
+  /**
+   * Durable when it returns. False where the same was handed in before. What is handed in to a form while others are added is
+   * added with the next ones, by one statement.
+   */
+  add(submission: NewSubmission): Promise<boolean> {
+    return this.gathered.do(submission.form_id, submission);
+  }
+
+  /** Of each, whether it is new; none where one of them cannot be added. */
+  async addAll(submissions: readonly NewSubmission[], within: Queries = this.database): Promise<boolean[]> {
+    const values = submissions.map(
+      ({ id, form_id, submission_key, data, files, state, reason, address_hash }) =>
+        sql`(${id}::uuid, ${form_id}::uuid, ${submission_key}::text, ${storable(data)}::jsonb, ${storable(files)}::jsonb,
+          ${files.reduce((sum, { size }) => sum + size, 0)}::bigint, ${state}::text, ${reason}::text, ${address_hash}::text)`,
+    );
+    const { rows } = await sql<{ id: string }>`
       insert into form_submission (id, form_id, submission_key, data, files, bytes, state, reason, address_hash)
-      values (${id}, ${form_id}, ${submission_key}, ${storable(data)}::jsonb, ${storable(files)}::jsonb, ${bytes},
-        ${state}, ${reason}, ${address_hash})
+      values ${sql.join(values)}
       on conflict (form_id, submission_key) do nothing returning id`.execute(within.tables());
-    return rows.length > 0;
+    const added = new Set(rows.map(({ id }) => id));
+    return submissions.map(({ id }) => added.has(id));
   }
 
   async has(formId: string, key: string): Promise<boolean> {
