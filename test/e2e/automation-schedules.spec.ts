@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { ServiceProcess } from '../faults/service-process.js';
 import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
-import { Schedules } from '../harness/schedules.js';
+import { awayFromTheHour, Schedules } from '../harness/schedules.js';
 import { type Person, TestService } from '../harness/service.js';
 
 const LONG = 180_000;
@@ -20,6 +20,7 @@ beforeAll(async () => {
   own = new Automations(ada.client, await service.workspace(ada));
   schedules = new Schedules(service);
 });
+beforeEach(awayFromTheHour);
 afterAll(async () => {
   await Promise.all(workers.map(worker => worker.stop()));
   await service.stop();

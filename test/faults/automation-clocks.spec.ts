@@ -1,11 +1,11 @@
 /** Automations of processes whose clocks are wrong, or are set while they run. */
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
 import { freePort } from '../harness/free-port.js';
-import { Schedules } from '../harness/schedules.js';
+import { awayFromTheHour, Schedules } from '../harness/schedules.js';
 import { TestService } from '../harness/service.js';
 import type { ServiceProcess } from './service-process.js';
 import { Workers } from './workers.js';
@@ -27,6 +27,7 @@ beforeAll(async () => {
   workers = new Workers({ service, environment: {} });
 });
 afterEach(() => workers.stop(), PATIENCE);
+beforeEach(awayFromTheHour);
 afterAll(() => service.stop());
 
 /** The clock of the process is ahead by so much, and by so much more with each SIGUSR2. */

@@ -1,10 +1,10 @@
 /** As many schedules and webhooks as an installation may see in a bad minute. */
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
-import { Schedules } from '../harness/schedules.js';
+import { awayFromTheHour, Schedules } from '../harness/schedules.js';
 import { type Person, TestService } from '../harness/service.js';
 import type { ServiceProcess } from './service-process.js';
 import { Workers } from './workers.js';
@@ -33,6 +33,7 @@ beforeAll(async () => {
 });
 /** What waits to run is not run: it is not what is looked at here. */
 afterEach(() => workers.kill(), PATIENCE);
+beforeEach(awayFromTheHour);
 afterAll(() => service.stop());
 
 /**

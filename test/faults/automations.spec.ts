@@ -1,13 +1,13 @@
 /** Automations, with processes that are killed at each step from what comes in to the end of its run. */
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import { type AgentGround, startAgents } from '../harness/agent.js';
 import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
 import { freePort } from '../harness/free-port.js';
-import { Schedules } from '../harness/schedules.js';
+import { awayFromTheHour, Schedules } from '../harness/schedules.js';
 import { Standstill } from './standstill.js';
 import { Workers } from './workers.js';
 
@@ -30,6 +30,7 @@ beforeAll(async () => {
   schedules = new Schedules(ground.service);
 }, PATIENCE);
 afterEach(() => workers.stop(), PATIENCE);
+beforeEach(awayFromTheHour);
 afterAll(() => ground.stop(), PATIENCE);
 
 const rows = <T>(text: string, values: unknown[] = []) =>

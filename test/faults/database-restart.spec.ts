@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { type EmbeddedPostgres, startPostgres } from '../../libs/embedded-postgres/index.js';
 import { migrations } from '../../src/migrations.js';
 import { migrate } from '../../src/platform/database/index.js';
@@ -11,7 +11,7 @@ import { AgentClient, messagesOf } from '../harness/agent.js';
 import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
 import { brokenInvariants } from '../harness/invariants.js';
-import { Schedules } from '../harness/schedules.js';
+import { awayFromTheHour, Schedules } from '../harness/schedules.js';
 import { TestService } from '../harness/service.js';
 
 const PATIENCE = 300_000;
@@ -53,6 +53,7 @@ beforeAll(async () => {
     RUN_CONCURRENCY: String(RUNS),
   });
 }, PATIENCE);
+beforeEach(awayFromTheHour);
 afterAll(async () => {
   await service.stop();
   await model.stop();

@@ -1,6 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestService } from './service.js';
 
+const HOUR_MS = 3_600_000;
+/** Longer than what a test does with schedules of each full hour. */
+const MARGIN_MS = 150_000;
+
+/** Resolves when no full hour is near: schedules of each hour fire then by themselves. To be called before they are deployed. */
+export async function awayFromTheHour(): Promise<void> {
+  const left = HOUR_MS - (Date.now() % HOUR_MS);
+  if (left < MARGIN_MS) await sleep(left + 1_000);
+}
+
 /** Schedules whose time comes when a test says so. */
 export class Schedules {
   constructor(private readonly service: Pick<TestService, 'database'>) {}
