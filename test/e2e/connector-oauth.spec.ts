@@ -6,6 +6,7 @@ import { Browser, type Visit } from '../harness/browser.js';
 import type { Json } from '../harness/client.js';
 import { freePort } from '../harness/free-port.js';
 import type { Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
 
 let ground: AgentGround;
 let service: TestService;
@@ -172,6 +173,7 @@ describe('a connector with OAuth', () => {
       output: expect.stringContaining('authorized again'),
     });
     expect((await stateOf(connector)).state).toBe('needs_reauth');
+    await settled(service, 'notifications');
     const told = await ada.client.get('/api/notifications?category=connector');
     expect(told.body.items[0]).toMatchObject({
       type: 'connector.needs_reauth',
