@@ -6,6 +6,7 @@ import { ToolServer } from '../fakes/tool-server.js';
 import { AgentClient, type AgentGround, startAgents } from '../harness/agent.js';
 import type { Client, Json } from '../harness/client.js';
 import type { Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
 
 /** What a server says of its tools is good for so long. */
 const FRESH_MS = 1_100;
@@ -174,6 +175,7 @@ describe('a pin', () => {
     await call([{ name, input: {} }]);
     expect(offeredOf(ground.model.requests[before] as Json)).not.toContain(name);
     expect(modern.calls).toHaveLength(1);
+    await settled(service, 'notifications');
     const { body } = await ada.client.get('/api/notifications?category=connector');
     expect(body.items[0]).toMatchObject({ type: 'connector.tools_changed' });
     await allow(id);
