@@ -117,7 +117,7 @@ export function sendSharePage(reply: FastifyReply, page: SharePage): void {
 export function sendDocument(
   reply: FastifyReply,
   status: number,
-  headers: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string | number>>,
   document: string,
 ): void {
   void reply.status(status).headers(headers).send(document);

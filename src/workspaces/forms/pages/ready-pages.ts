@@ -23,7 +23,10 @@ export class ReadyPages {
   private readonly ready = new WeakMap<FormDefinition, Map<string, Ready>>();
 
   /** A string, not bytes: Node.js writes it to the socket together with the head. */
-  of(form: Omit<ShownForm, 'filled'>): { headers: Readonly<Record<string, string>>; document: string } {
+  of(form: Omit<ShownForm, 'filled'>): {
+    headers: Readonly<Record<string, string | number>>;
+    document: string;
+  } {
     const { headers, pieces, last, length } = this.find(form);
     let document = '';
     let bytes = length;
@@ -32,7 +35,8 @@ export class ReadyPages {
       // Both marks are ASCII.
       bytes += form[mark].length;
     }
-    return { headers: { ...headers, 'content-length': `${bytes}` }, document: document + last };
+    // A number: Fastify compares it with the length that it counts, and counts once more where they differ.
+    return { headers: { ...headers, 'content-length': bytes }, document: document + last };
   }
 
   private find(form: Omit<ShownForm, 'filled'>): Ready {
