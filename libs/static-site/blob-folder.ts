@@ -2,9 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, link, mkdir, open, readdir, rename, stat, unlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
-import { type CompressedSizes, compressBytes, compressFile, MIN_COMPRESSED_BYTES } from './compression.js';
+import { type CompressedSizes, compressFile, isWorthCompressing } from './compression.js';
 import type { Encoding } from './conditions.js';
-import { isCompressible } from './media-type.js';
 
 /** What was to be stored is longer than allowed. */
 export class BlobTooLarge extends Error {
@@ -29,12 +28,12 @@ export interface Swept {
   bytes: number;
 }
 
-const TEMPORARY = 'tmp';
+export const TEMPORARY = 'tmp';
 
 const ENCODINGS: readonly Encoding[] = ['br', 'gz'];
 
-/** Up to this size a file is read, compressed and written in one piece: streams cost more than the work does. */
-const SMALL_BYTES = 256 * 1024;
+/** Up to this size a file is held in memory: streams cost more than the work does. */
+export const SMALL_BYTES = 256 * 1024;
 
 /** Folders that are read at the same time. */
 const SHARDS_AT_ONCE = 4;
@@ -62,9 +61,15 @@ class Temporary {
  */
 export class BlobFolder {
   readonly #made = new Set<string>();
+  #addedBytes = 0;
 
   /** `path` is absolute; it is made when something is put into it. */
   constructor(readonly path: string) {}
+
+  /** What this object has stored that was not there. */
+  get addedBytes(): number {
+    return this.#addedBytes;
+  }
 
   /**
    * Stores what `source` gives, and says what it is. The same bytes twice are one file. Call it a few times at once: each waits for
@@ -90,10 +95,10 @@ export class BlobFolder {
         await temporary.file.writev(held.splice(0));
       }
       const hash = sum.digest('hex');
-      if (await touched(this.#place(hash))) return { hash, size };
+      if (await this.touched(this.#place(hash))) return { hash, size };
       temporary ??= await this.#temporary();
       if (held.length > 0) await temporary.file.writev(held);
-      await this.#settle(temporary, fileName(hash));
+      await this.#settle(temporary, fileName(hash), size);
       return { hash, size };
     } finally {
       await temporary?.discard();
@@ -106,66 +111,25 @@ export class BlobFolder {
    * Rejects with {@link BlobMissing}.
    */
   async compress(hash: string, size: number, type: string): Promise<CompressedSizes> {
-    if (!isCompressible(type)) return {};
-    const [br, gz] = await Promise.all([this.#stored(hash, 'br'), this.#stored(hash, 'gz')]);
-    const sizes: CompressedSizes = {
-      ...(br === undefined ? {} : { br }),
-      ...(gz === undefined ? {} : { gz }),
-    };
-    const missing = ENCODINGS.filter(encoding => sizes[encoding] === undefined);
-    if (missing.length === 0 || size < MIN_COMPRESSED_BYTES) return sizes;
-    const bytes = size <= SMALL_BYTES ? await this.#bytes(hash) : undefined;
-    for (const encoding of missing) {
-      const made = bytes
-        ? await this.#writeCompressed(bytes, encoding, hash)
-        : await this.#streamCompressed(size, encoding, hash);
+    if (!isWorthCompressing(size, type)) return {};
+    const sizes: CompressedSizes = {};
+    for (const encoding of ENCODINGS) {
+      const made = (await this.stored(hash, encoding)) ?? (await this.#compressTo(encoding, hash, size));
       if (made !== undefined) sizes[encoding] = made;
     }
     return sizes;
   }
 
-  async #writeCompressed(bytes: Buffer, encoding: Encoding, hash: string): Promise<number | undefined> {
-    const compressed = await compressBytes(bytes, encoding);
-    if (!compressed) return undefined;
-    return this.#store(hash, encoding, async file => {
-      await file.writev([compressed]);
-      return compressed.length;
-    });
-  }
-
-  #streamCompressed(size: number, encoding: Encoding, hash: string): Promise<number | undefined> {
-    return this.#store(hash, encoding, async file => {
-      const source = await this.open(hash);
-      try {
-        return await compressFile(source, size, encoding, file);
-      } finally {
-        await source.close();
-      }
-    });
-  }
-
-  /** Stores what `write` makes, unless it says undefined; answers its bytes. */
-  async #store(
-    hash: string,
-    encoding: Encoding,
-    write: (file: FileHandle) => Promise<number | undefined>,
-  ): Promise<number | undefined> {
+  /** Stores a form where it is worth it; answers its bytes. */
+  async #compressTo(encoding: Encoding, hash: string, size: number): Promise<number | undefined> {
     const temporary = await this.#temporary();
     try {
-      const size = await write(temporary.file);
-      if (size !== undefined) await this.#settle(temporary, fileName(hash, encoding));
-      return size;
+      const source = await this.open(hash);
+      const made = await compressFile(source, size, encoding, temporary.file).finally(() => source.close());
+      if (made !== undefined) await this.#settle(temporary, fileName(hash, encoding), made);
+      return made;
     } finally {
       await temporary.discard();
-    }
-  }
-
-  async #bytes(hash: string): Promise<Buffer> {
-    const file = await this.open(hash);
-    try {
-      return await file.readFile();
-    } finally {
-      await file.close();
     }
   }
 
@@ -228,6 +192,29 @@ export class BlobFolder {
     return total;
   }
 
+  /** @internal Something has got its name in a folder. */
+  placed(folder: string, bytes: number): void {
+    this.#made.add(folder);
+    this.#addedBytes += bytes;
+  }
+
+  /** @internal All names are durable. */
+  flushed(): void {
+    this.#made.clear();
+  }
+
+  /** @internal Makes a file as new as if it were written now; false where there is none. */
+  async touched(file: string): Promise<boolean> {
+    const now = new Date();
+    try {
+      await utimes(file, now, now);
+      return true;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  }
+
   #place(hash: string, encoding?: Encoding): string {
     return path.join(this.path, this.relative(hash, encoding));
   }
@@ -248,27 +235,28 @@ export class BlobFolder {
   }
 
   /** Gives a written file its name, unless there is one already: that one counts as new for sweeps. */
-  async #settle({ file, name: temporary }: Temporary, name: string): Promise<void> {
+  async #settle({ file, name: temporary }: Temporary, name: string, bytes: number): Promise<void> {
     const folder = path.join(this.path, name.slice(0, 2));
     const place = path.join(folder, name);
     await file.sync();
     for (;;) {
       try {
         await link(temporary, place);
-        this.#made.add(folder);
+        this.placed(folder, bytes);
         return;
       } catch (error) {
         if (isMissing(error)) await mkdir(folder, { recursive: true, mode: 0o750 });
         else if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
         // A sweep may take it away between the two.
-        else if (await touched(place)) return;
+        else if (await this.touched(place)) return;
       }
     }
   }
 
-  async #stored(hash: string, encoding: Encoding): Promise<number | undefined> {
+  /** Bytes of a form that is there, which makes it new; undefined where there is none. */
+  async stored(hash: string, encoding: Encoding): Promise<number | undefined> {
     const place = this.#place(hash, encoding);
-    return (await touched(place)) ? (await sizeAndTime(place))?.size : undefined;
+    return (await this.touched(place)) ? (await sizeAndTime(place))?.size : undefined;
   }
 
   /**
@@ -307,7 +295,7 @@ export class BlobFolder {
   }
 }
 
-const fileName = (hash: string, encoding?: Encoding): string =>
+export const fileName = (hash: string, encoding?: Encoding): string =>
   encoding === undefined ? hash : `${hash}.${encoding}`;
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
@@ -319,18 +307,6 @@ const ignoring =
   };
 
 const discard = (file: string): Promise<void> => unlink(file).catch(ignoring('ENOENT'));
-
-/** Makes a file as new as if it were written now; false where there is none. */
-async function touched(file: string): Promise<boolean> {
-  const now = new Date();
-  try {
-    await utimes(file, now, now);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
-}
 
 async function sizeAndTime(file: string): Promise<{ size: number; mtimeMs: number } | undefined> {
   try {

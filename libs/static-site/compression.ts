@@ -10,6 +10,7 @@ import {
   gzip,
 } from 'node:zlib';
 import type { Encoding } from './conditions.js';
+import { isCompressible } from './media-type.js';
 
 /** Bytes of the forms that are worth storing. */
 export type CompressedSizes = Partial<Record<Encoding, number>>;
@@ -21,9 +22,13 @@ const THOROUGH_BYTES = 1024 * 1024;
 const WORTH_IT = 0.9;
 
 /** Smaller files fit into the packet that their headers are in. */
-export const MIN_COMPRESSED_BYTES = 256;
+const MIN_COMPRESSED_BYTES = 256;
 
 const CHUNK_BYTES = 256 * 1024;
+
+/** Whether a file may have forms: by its type, and its size. */
+export const isWorthCompressing = (size: number, type: string): boolean =>
+  size >= MIN_COMPRESSED_BYTES && isCompressible(type);
 
 const brotliOf = promisify(brotliCompress);
 const gzipOf = promisify(gzip);

@@ -1,10 +1,12 @@
 export type { Answer, BlobBody, SiteRequest, TextBody } from './answer.js';
+export { type BatchOptions, BlobBatch } from './blob-batch.js';
 export { BlobCache, type BlobCacheOptions } from './blob-cache.js';
-export { BlobFolder, BlobMissing, BlobTooLarge, type Swept } from './blob-folder.js';
+export { BlobFolder, BlobMissing, BlobTooLarge, SMALL_BYTES, type Swept } from './blob-folder.js';
 export { buildManifest, type CollectedFile, type ManifestInput } from './build-manifest.js';
-export type { CompressedSizes } from './compression.js';
+export { type CompressedSizes, isWorthCompressing } from './compression.js';
 export type { Encoding } from './conditions.js';
 export { decodeManifest, encodeManifest, manifestHash } from './encode-manifest.js';
+export { looksHashed } from './hashed-name.js';
 export type { HeaderRule } from './header-rules.js';
 export type { Cacheability } from './heads.js';
 export type { Finding, Manifest, SiteFile } from './manifest.js';

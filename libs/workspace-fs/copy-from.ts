@@ -1,11 +1,12 @@
+import { byFolder } from './by-folder.js';
 import { forEachOf } from './concurrency.js';
 import type { Descriptor } from './descriptor.js';
 import { Destination } from './destination.js';
 import type { Directory } from './directory.js';
 import { WorkspaceFsError } from './errors.js';
-import { joinPath, parentOf } from './path.js';
+import { joinPath } from './path.js';
 import { StagedFile } from './staged-file.js';
-import { refuseRoot, type Tree } from './tree.js';
+import type { Tree } from './tree.js';
 
 const TRIES = 3;
 
@@ -32,19 +33,6 @@ const DONE: Outcome = { status: 'fulfilled', value: undefined };
 async function settled(work: () => Promise<void>): Promise<Outcome> {
   const [outcome = DONE] = await Promise.allSettled([work()]);
   return outcome;
-}
-
-function byFolder(paths: readonly string[]): Map<string, string[]> {
-  const folders = new Map<string, string[]>();
-  for (const path of paths) {
-    refuseRoot(path);
-    const folder = parentOf(path);
-    const name = path.slice(path.lastIndexOf('/') + 1);
-    const names = folders.get(folder);
-    if (names) names.push(name);
-    else folders.set(folder, [name]);
-  }
-  return folders;
 }
 
 /** Files of one folder, which is opened once on both sides. */

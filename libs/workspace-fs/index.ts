@@ -1,3 +1,4 @@
+export { atOnce } from './at-once.js';
 export { batchesOf } from './batches.js';
 export type { FileChange } from './change-together.js';
 export type { Copied, CopyOptions } from './copy.js';

@@ -40,6 +40,13 @@ export class OpenFile {
     return this.taken;
   }
 
+  /** Whether no one has written to it since it was opened; to be asked while it is open. */
+  isUnchanged(): boolean {
+    const { stats } = this.descriptor;
+    const now = this.descriptor.statsNow();
+    return now.mtimeNs === stats.mtimeNs && now.size === stats.size;
+  }
+
   /** Bytes from `position` on, fewer at its end. */
   async readAt(position: number, length: number): Promise<Buffer> {
     const buffer = Buffer.allocUnsafe(length);

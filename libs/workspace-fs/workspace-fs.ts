@@ -15,6 +15,7 @@ import type { OpenFile } from './open-file.js';
 import { type Overview, type OverviewOptions, overview } from './overview.js';
 import { parentOf, workspacePath } from './path.js';
 import { openRead, readBytes, revision, stat } from './read.js';
+import { readEach } from './read-each.js';
 import { type ReadTextOptions, readText, type TextRead } from './read-text.js';
 import { remove } from './remove.js';
 import { type SearchOptions, type SearchResult, search } from './search.js';
@@ -105,6 +106,17 @@ export class WorkspaceFs {
   /** The caller closes it, or reads its stream to the end, or destroys the stream. */
   async openRead(path: string): Promise<OpenFile> {
     return openRead(this.tree, workspacePath(path));
+  }
+
+  /**
+   * Opens files, a few at once, and has them visited: one that changed meanwhile again, and after a few tries its error is `busy`.
+   * A file is open while it is visited. Each has its outcome, in the order of `paths`: it fails for itself.
+   */
+  async readEach<T>(
+    paths: readonly string[],
+    visit: (file: OpenFile) => Promise<T>,
+  ): Promise<PromiseSettledResult<T>[]> {
+    return readEach(this.tree, paths.map(workspacePath), visit);
   }
 
   async readText(path: string, options: ReadTextOptions = {}): Promise<TextRead> {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { type EntryType, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { BuildEgress } from './build-egress.js';
 import type { BuildJob, BuildOutput } from './build-job.js';
@@ -8,7 +8,7 @@ import { Dependencies } from './dependencies.js';
 import { ModuleCache } from './module-cache.js';
 import { BuildLog } from './outcome/build-log.js';
 import { BuildFailure } from './project/build-failure.js';
-import { detectProject } from './project/detect-project.js';
+import { detectProject, plainFolder } from './project/detect-project.js';
 import { ManifestReader, stringsOf } from './project/manifest-reader.js';
 import type { DetectedProject, ProjectSettings } from './project/project.js';
 
@@ -39,6 +39,11 @@ export class ProjectBuilds {
     private readonly cache: ModuleCache,
   ) {}
 
+  /** A folder that is published as it is; undefined where that depends on its manifest. Throws BuildFailure. */
+  plain(settings: ProjectSettings, hasManifest: boolean): DetectedProject | undefined {
+    return plainFolder(settings, hasManifest);
+  }
+
   /** Reads manifests of the snapshot; runs nothing. Throws BuildFailure. */
   detect(folder: string, settings: ProjectSettings): Promise<DetectedProject> {
     return detectProject(folder, settings);
@@ -48,7 +53,24 @@ export class ProjectBuilds {
   async run(job: BuildJob): Promise<BuildOutput> {
     job.signal.throwIfAborted();
     if (job.project.needsBuild) await this.build(job);
-    return { folder: job.folder, path: await this.outputOf(job) };
+    const files = new WorkspaceFs(job.folder, { maxFileBytes: 0 });
+    const path = await this.outputOf(job.project, async output => (await files.find(output))?.type);
+    return { folder: job.folder, path };
+  }
+
+  /** Where the site is, below the folder of the project. Throws BuildFailure. */
+  async outputOf(
+    { outputs, needsBuild }: DetectedProject,
+    typeAt: (path: string) => Promise<EntryType | undefined>,
+  ): Promise<string> {
+    for (const output of outputs) {
+      const type = output === '' ? 'directory' : await typeAt(output);
+      if (type === 'directory') return output;
+      if (type) throw new BuildFailure(`"${output}" should be the folder of the site, and is a ${type}.`);
+    }
+    const looked = outputs.map(output => `"${output}"`).join(', ');
+    const made = needsBuild ? 'The build made no folder' : 'There is no folder';
+    throw new BuildFailure(`${made} ${looked}: say where the site is with output_dir.`);
   }
 
   /** Removes what is kept of dependencies. */
@@ -78,18 +100,5 @@ export class ProjectBuilds {
     if (project.install === undefined) return '';
     const manifest = await new ManifestReader(folder).manifest('package.json');
     return stringsOf(manifest?.scripts).has('postinstall') ? 'postinstall' : '';
-  }
-
-  private async outputOf({ folder, project }: BuildJob): Promise<string> {
-    const files = new WorkspaceFs(folder, { maxFileBytes: 0 });
-    for (const output of project.outputs) {
-      const entry = await files.find(output);
-      if (entry?.type === 'directory') return output;
-      if (entry)
-        throw new BuildFailure(`"${output}" should be the folder of the site, and is a ${entry.type}.`);
-    }
-    const looked = project.outputs.map(output => `"${output}"`).join(', ');
-    const made = project.needsBuild ? 'The build made no folder' : 'There is no folder';
-    throw new BuildFailure(`${made} ${looked}: say where the site is with output_dir.`);
   }
 }

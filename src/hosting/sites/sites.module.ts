@@ -12,7 +12,9 @@ import { LostBuilds } from './publishing/lost-builds.js';
 import { Promoter } from './publishing/promoter.js';
 import { SiteBuild } from './publishing/site-build.js';
 import { SiteBuilds } from './publishing/site-builds.js';
+import { SiteSources } from './publishing/site-source.js';
 import { Snapshots } from './publishing/snapshot.js';
+import { VersionForms } from './publishing/version-forms.js';
 import { BuildLogStore } from './records/build-log.store.js';
 import { SitesStore } from './records/sites.store.js';
 import { VersionsStore } from './records/versions.store.js';
@@ -48,8 +50,10 @@ import { VersionsService } from './versions.service.js';
     SiteBuilds,
     SiteBuild,
     LostBuilds,
+    SiteSources,
     Snapshots,
     Collection,
+    VersionForms,
     Promoter,
     SiteContent,
     Versions,

@@ -10,21 +10,31 @@ const MANIFEST = 'package.json';
 const PLAIN = ['static', 'node'];
 
 /**
+ * What a folder is that is published as it is, told without a look into it; undefined where its manifest decides.
+ *
+ * @throws BuildFailure
+ */
+export function plainFolder(settings: ProjectSettings, hasManifest: boolean): DetectedProject | undefined {
+  requirePreset(settings.preset);
+  const isPlain = settings.preset === 'static' || !(hasManifest || wantsBuild(settings));
+  return isPlain ? staticFolder(outputOf(settings), []) : undefined;
+}
+
+/**
  * What a folder is and what makes a site of it. Reads a few files; what is in the folder is never run.
  *
  * @throws BuildFailure
  */
 export async function detectProject(folder: string, settings: ProjectSettings): Promise<DetectedProject> {
-  requirePreset(settings.preset);
   const reader = new ManifestReader(folder);
+  const manifest = await reader.manifest(MANIFEST);
+  const plain = plainFolder(settings, manifest !== undefined);
+  if (plain) return plain;
   const output = outputOf(settings);
   const findings: ProjectFinding[] = [];
-  const manifest = await reader.manifest(MANIFEST);
   const scripts = stringsOf(manifest?.scripts);
   const command = textOf(settings.build_command);
-  const wantsBuild = command !== undefined || (settings.preset ?? 'static') !== 'static';
-  if (settings.preset === 'static' || !(wantsBuild || scripts.has('build')))
-    return staticFolder(output, manifest ? unbuilt(scripts, settings) : findings);
+  if (!(wantsBuild(settings) || scripts.has('build'))) return staticFolder(output, unbuilt(scripts));
   if (!manifest) return fromCommand(command, settings, output);
   const dependencies = dependenciesOf(manifest);
   const preset = chosen(settings.preset, dependencies);
@@ -42,6 +52,10 @@ export async function detectProject(folder: string, settings: ProjectSettings): 
     output: outputs[0] ?? '',
     ...{ outputs, spa: preset?.spa, findings },
   };
+}
+
+function wantsBuild({ build_command, preset }: ProjectSettings): boolean {
+  return textOf(build_command) !== undefined || (preset ?? 'static') !== 'static';
 }
 
 function requirePreset(name: string | null | undefined): void {
@@ -70,8 +84,8 @@ function staticFolder(output: string | undefined, findings: ProjectFinding[]): D
 }
 
 /** What there is to say where a project with a manifest is published as it is. */
-function unbuilt(scripts: ReadonlyMap<string, string>, { preset }: ProjectSettings): ProjectFinding[] {
-  if (preset === 'static' || scripts.size === 0) return [];
+function unbuilt(scripts: ReadonlyMap<string, string>): ProjectFinding[] {
+  if (scripts.size === 0) return [];
   const message = `${MANIFEST} has no script "build", so the folder is published as it is.`;
   return [{ level: 'warning', file: MANIFEST, message }];
 }

@@ -2,8 +2,8 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promis
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
-import { BlobFolder } from '#libs/static-site/index.js';
-import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { BlobBatch, BlobFolder } from '#libs/static-site/index.js';
+import { atOnce, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../../platform/config/index.js';
 
 /** What stands in a folder longer than this, and belongs to nothing, was left by a process that died. */
@@ -22,6 +22,12 @@ export class SiteFolders {
 
   blobsOf(siteId: string): BlobFolder {
     return new BlobFolder(path.join(this.sites, siteId, 'blobs'));
+  }
+
+  /** For many files of one version. */
+  batchFor(blobs: BlobFolder): BlobBatch {
+    const flush = (folder: string) => new WorkspaceFs(folder, { maxFileBytes: 0 }).flush();
+    return new BlobBatch(blobs, { atOnce, flush });
   }
 
   /** The folder of one build, which nobody else uses. */

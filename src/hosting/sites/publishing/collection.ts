@@ -1,39 +1,59 @@
 import { Injectable } from '@nestjs/common';
 import {
   type BlobFolder,
-  BlobTooLarge,
   buildManifest,
   type CollectedFile,
   encodeManifest,
   type Manifest,
   manifestHash,
-  mediaTypeOf,
 } from '#libs/static-site/index.js';
-import { type Entry, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../../platform/config/index.js';
-import { BuildFailure, type BuildOutput, type DetectedProject } from '../../builds/index.js';
+import { BuildFailure, type DetectedProject } from '../../builds/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
 import type { SiteRow } from '../records/sites.store.js';
 import type { BuiltVersion, Finding } from '../records/versions.store.js';
 import type { BuildReports } from './build-reports.js';
+import { Intake } from './intake.js';
+import { below, leftOut } from './site-source.js';
+import { awaitsForms } from './version-forms.js';
 
-const AT_ONCE = 4;
+const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
 const MAX_RULES_BYTES = 1024 * 1024;
 const RESERVED = ['_atelier'];
+
+/** Files that are to be published: all of them below one folder. */
+export interface Output {
+  readonly files: WorkspaceFs;
+  /** Where the site begins; '' is all. */
+  readonly path: string;
+  /** Regular files. */
+  readonly entries: readonly Entry[];
+  /** Paths of what else is there, and is left out. */
+  readonly skipped: readonly string[];
+  /** What cannot be read as it is: the rest is published, or all of it is refused. */
+  readonly unreadable: 'left out' | 'refused';
+}
 
 /** What is to be collected, and who hears of it. */
 export interface Collecting {
   readonly site: SiteRow;
   readonly project: DetectedProject;
-  readonly output: BuildOutput;
-  /** Versions before, whose names are remembered. */
+  readonly output: Output;
+  /** Versions before, whose names and forms are remembered. */
   readonly earlier: readonly Manifest[];
   readonly findings: readonly Finding[];
   readonly reports: BuildReports;
   readonly signal: AbortSignal;
 }
 
-/** Takes what a build has made into the blobs of the site, while code of the build may still change it. */
+/** A version, and how many bytes it added to what is stored. */
+export interface Collected {
+  readonly built: BuiltVersion;
+  readonly added: number;
+}
+
+/** Takes files into the blobs of a site, while others may still change them. */
 @Injectable()
 export class Collection {
   constructor(
@@ -42,16 +62,16 @@ export class Collection {
   ) {}
 
   /** Durable when it resolves. Throws BuildFailure. */
-  async collect(collecting: Collecting): Promise<BuiltVersion> {
+  async collect(collecting: Collecting): Promise<Collected> {
     const { site, project, output, earlier } = collecting;
-    const files = new WorkspaceFs(output.folder, { maxFileBytes: 0 });
-    const entries = await this.entriesOf(files, output.path);
+    this.requireFew(output.entries.length);
     const blobs = this.folders.blobsOf(site.id);
-    const collected = await this.putAll(files, entries, blobs, collecting);
+    const skipped = [...output.skipped];
+    const collected = await this.putAll(blobs, collecting, skipped);
     const { manifest, findings } = await buildManifest({
-      files: collected.map(file => ({ ...file, path: below(output.path, file.path) })),
-      headers: await textOf(files, entries, output.path, '_headers'),
-      redirects: await textOf(files, entries, output.path, '_redirects'),
+      files: collected.map(file => ({ ...file, path: within(output.path, file.path) })),
+      headers: await textOf(output, '_headers'),
+      redirects: await textOf(output, '_redirects'),
       spa: site.spa ?? project.spa ?? null,
       earlier,
       reserved: RESERVED,
@@ -62,93 +82,63 @@ export class Collection {
       );
     const encoded = await encodeManifest(manifest);
     const hash = manifestHash(encoded);
-    await blobs.sync();
     await this.folders.writeManifest(site.id, hash, encoded);
-    return {
+    const built = {
       preset: project.preset,
       manifest_hash: hash,
       files: manifest.files.length,
       bytes: manifest.files.reduce((sum, { size }) => sum + size, 0),
-      findings: [...collecting.findings, ...project.findings, ...findings],
+      awaits_forms: manifest.files.some(awaitsForms),
+      findings: [...collecting.findings, ...leftOut(skipped, site.folder), ...project.findings, ...findings],
     };
+    return { built, added: blobs.addedBytes };
   }
 
-  private async entriesOf(files: WorkspaceFs, path: string): Promise<Entry[]> {
+  private requireFew(files: number): void {
     const { siteMaxFiles } = this.config;
-    let all: Entry[];
-    try {
-      all = await files.listAll(path);
-    } catch (error) {
-      if (error instanceof WorkspaceFsError)
-        throw new BuildFailure(
-          `The build left nothing at ${path || 'the folder'}: ${error.message}. Set output_dir.`,
-        );
-      throw error;
-    }
-    const entries = all.filter(({ type }) => type === 'file');
-    if (entries.length > siteMaxFiles)
-      throw new BuildFailure(`The site has ${entries.length} files; it may have ${siteMaxFiles}.`);
-    return entries;
+    if (files > siteMaxFiles)
+      throw new BuildFailure(`The site has ${files} files; it may have ${siteMaxFiles}.`);
   }
 
   private async putAll(
-    files: WorkspaceFs,
-    entries: readonly Entry[],
     blobs: BlobFolder,
-    { reports, signal }: Collecting,
+    { output, earlier, reports, signal }: Collecting,
+    skipped: string[],
   ): Promise<CollectedFile[]> {
     const collected: CollectedFile[] = [];
-    let next = 0;
-    let left = this.config.siteMaxBytes;
-    const work = async () => {
-      for (let entry = entries[next++]; entry; entry = entries[next++]) {
+    const intake = new Intake(blobs, this.folders.batchFor(blobs), earlier, this.config.siteMaxBytes);
+    try {
+      for (const batch of batchesOf(output.entries, BATCH)) {
         signal.throwIfAborted();
-        const file = await put(files, entry, blobs, left);
-        left -= file.size;
-        if (left < 0) throw tooLarge(this.config.siteMaxBytes);
-        collected.push(file);
-        await reports.progress({ phase: 'collect', done: collected.length, total: entries.length });
+        const paths = batch.map(({ path }) => path);
+        const outcomes = await output.files.readEach(paths, file => intake.take(file));
+        for (const [index, outcome] of outcomes.entries()) {
+          if (outcome.status === 'fulfilled') collected.push(outcome.value);
+          else skipped.push(refused(paths[index] ?? '', outcome.reason, output));
+        }
+        await reports.progress({ phase: 'collect', done: collected.length, total: output.entries.length });
       }
-    };
-    const workers = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
-    const failed = workers.find(worker => worker.status === 'rejected');
-    if (failed) throw failed.reason;
+      await intake.place();
+    } finally {
+      await intake.discard();
+    }
     return collected;
   }
 }
 
-const tooLarge = (bytes: number) =>
-  new BuildFailure(`The site is larger than ${bytes} bytes, which is the most.`);
-
-async function put(
-  files: WorkspaceFs,
-  { path }: Entry,
-  blobs: BlobFolder,
-  left: number,
-): Promise<CollectedFile> {
-  try {
-    const file = await files.openRead(path);
-    const { hash, size } = await blobs.put(file.stream(), { maxBytes: Math.max(0, left) });
-    const type = mediaTypeOf(path);
-    return { path, hash, size, type, ...(await blobs.compress(hash, size, type)) };
-  } catch (error) {
-    if (error instanceof BlobTooLarge) throw tooLarge(left);
-    if (error instanceof WorkspaceFsError && error.code !== 'no_space')
-      throw new BuildFailure(`${path} changed while it was collected: ${error.message}.`);
-    throw error;
-  }
+/** The path of a file that is left out; throws for what ends the build. */
+function refused(path: string, error: unknown, { unreadable }: Output): string {
+  if (!(error instanceof WorkspaceFsError) || error.code === 'no_space') throw error;
+  if (unreadable === 'refused')
+    throw new BuildFailure(`${path} changed while it was collected: ${error.message}.`);
+  return path;
 }
 
-const below = (folder: string, path: string): string =>
+const within = (folder: string, path: string): string =>
   folder === '' ? path : path.slice(folder.length + 1);
 
-async function textOf(
-  files: WorkspaceFs,
-  entries: readonly Entry[],
-  folder: string,
-  name: string,
-): Promise<string | undefined> {
-  const path = folder === '' ? name : `${folder}/${name}`;
+async function textOf({ files, entries, path: folder }: Output, name: string): Promise<string | undefined> {
+  const path = below(folder, name);
   const entry = entries.find(one => one.path === path);
   if (!entry) return undefined;
   if (entry.size > MAX_RULES_BYTES)

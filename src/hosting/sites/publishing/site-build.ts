@@ -1,22 +1,41 @@
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
-import { ProjectBuilds, type ProjectSettings } from '../../builds/index.js';
+import type { Manifest } from '#libs/static-site/index.js';
+import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { BuildFailure, type DetectedProject, ProjectBuilds } from '../../builds/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
 import type { SiteRow } from '../records/sites.store.js';
-import { type BuiltVersion, VersionsStore } from '../records/versions.store.js';
+import { type BuiltVersion, type Finding, VersionsStore } from '../records/versions.store.js';
 import { Versions } from '../serving/versions.js';
 import { SiteStorage } from '../storage/site-storage.js';
 import type { BuildReports } from './build-reports.js';
-import { Collection } from './collection.js';
+import { Collection, type Output } from './collection.js';
+import { below, SiteSources, type Source } from './site-source.js';
 import { Snapshots } from './snapshot.js';
 
 const EARLIER_DAYS = 14;
 const MAX_EARLIER = 10;
 
-/** One build: a snapshot of the folder, what has to be installed and built, and what comes out of it. */
+/** One attempt at a version. */
+interface Building {
+  readonly site: SiteRow;
+  readonly versionId: string;
+  readonly reports: BuildReports;
+  readonly signal: AbortSignal;
+}
+
+/** What a site is made of. */
+interface Prepared {
+  readonly project: DetectedProject;
+  readonly output: Output;
+  readonly findings: readonly Finding[];
+}
+
+/** One build: what has to be installed and built of a folder, and what comes out of it. */
 @Injectable()
 export class SiteBuild {
   constructor(
+    private readonly sources: SiteSources,
     private readonly snapshots: Snapshots,
     private readonly projects: ProjectBuilds,
     private readonly collection: Collection,
@@ -38,16 +57,55 @@ export class SiteBuild {
     reports: BuildReports,
     signal: AbortSignal,
   ): Promise<BuiltVersion> {
+    const building = { site, versionId, reports, signal };
     await this.folders.removeBuild(versionId);
     await this.storage.requireNotFull(site);
     await reports.progress({ phase: 'snapshot' }, true);
-    const findings = await this.snapshots.take(site, versionId, reports, signal);
+    const source = await this.sources.look(site);
+    const plain = this.projects.plain(site, source.hasManifest);
+    const prepared = plain ? await this.taken(building, source, plain) : await this.made(building, source);
+    signal.throwIfAborted();
+    await reports.progress({ phase: 'collect' }, true);
+    const earlier = await this.earlier(site);
+    const { built, added } = await this.collection.collect({
+      ...prepared,
+      ...{ site, earlier, reports, signal },
+    });
+    await this.storage.requireRoom(site, added);
+    return built;
+  }
+
+  /** A folder as it is, read where it lies: each of its files as it is when it is read. */
+  private async taken(
+    { site, reports }: Building,
+    { files, entries }: Source,
+    project: DetectedProject,
+  ): Promise<Prepared> {
+    sayWhatItIs(reports, project);
+    const types = new Map(entries.map(({ path, type }) => [path, type]));
+    const output = await this.projects.outputOf(project, async at => types.get(below(site.folder, at)));
+    const root = below(site.folder, output);
+    const inOutput = entries.filter(({ path }) => root === '' || path.startsWith(`${root}/`));
+    const isSkipped = (type: string) => type !== 'file' && type !== 'directory';
+    return {
+      project,
+      output: {
+        ...{ files, path: root, entries: inOutput.filter(({ type }) => type === 'file') },
+        skipped: inOutput.filter(({ type }) => isSkipped(type)).map(({ path }) => path),
+        unreadable: 'left out',
+      },
+      findings: [],
+    };
+  }
+
+  /** What a build makes of a snapshot of the folder. */
+  private async made({ site, versionId, reports, signal }: Building, source: Source): Promise<Prepared> {
+    const findings = await this.snapshots.take(site, versionId, source, reports, signal);
     const folder = path.join(this.folders.buildOf(versionId), site.folder);
-    const settings: ProjectSettings = site;
-    const project = await this.projects.detect(folder, settings);
-    reports.say(`The folder is taken for: ${project.preset}.`);
+    const project = await this.projects.detect(folder, site);
+    sayWhatItIs(reports, project);
     const output = await this.projects.run({
-      ...{ folder, project, settings, signal, cacheKey: site.id, callerId: versionId },
+      ...{ folder, project, settings: site, signal, cacheKey: site.id, callerId: versionId },
       workspace: {
         id: site.workspace_id,
         number: site.workspace_number,
@@ -56,24 +114,36 @@ export class SiteBuild {
       onPhase: phase => void reports.progress({ phase }, true).catch(() => {}),
       onLog: (stream, text) => reports.print(stream, text),
     });
-    signal.throwIfAborted();
-    await reports.progress({ phase: 'collect' }, true);
-    const before = await this.rows.servedBefore(site.id, 0, EARLIER_DAYS, MAX_EARLIER);
-    const earlier = await Promise.all(
+    const files = new WorkspaceFs(output.folder, { maxFileBytes: 0 });
+    const entries = await entriesOf(files, output.path);
+    return {
+      project,
+      output: { files, path: output.path, entries, skipped: [], unreadable: 'refused' },
+      findings,
+    };
+  }
+
+  private async earlier({ id }: SiteRow): Promise<Manifest[]> {
+    const before = await this.rows.servedBefore(id, 0, EARLIER_DAYS, MAX_EARLIER);
+    return Promise.all(
       before.flatMap(({ manifest_hash }) =>
-        manifest_hash ? [this.versions.manifest(site.id, manifest_hash)] : [],
+        manifest_hash ? [this.versions.manifest(id, manifest_hash)] : [],
       ),
     );
-    const built = await this.collection.collect({
-      site,
-      project,
-      output,
-      earlier,
-      findings,
-      reports,
-      signal,
-    });
-    await this.storage.requireRoom(site);
-    return built;
+  }
+}
+
+const sayWhatItIs = (reports: BuildReports, { preset }: DetectedProject): void =>
+  reports.say(`The folder is taken for: ${preset}.`);
+
+async function entriesOf(files: WorkspaceFs, path: string) {
+  try {
+    return (await files.listAll(path)).filter(({ type }) => type === 'file');
+  } catch (error) {
+    if (error instanceof WorkspaceFsError)
+      throw new BuildFailure(
+        `The build left nothing at ${path || 'the folder'}: ${error.message}. Set output_dir.`,
+      );
+    throw error;
   }
 }

@@ -16,7 +16,7 @@ import { SiteStorage } from '../storage/site-storage.js';
 import { BuildReports } from './build-reports.js';
 import { Promoter } from './promoter.js';
 import { SiteBuild } from './site-build.js';
-import { buildSite, removeSite } from './site-jobs.js';
+import { buildSite, compressVersion, removeSite } from './site-jobs.js';
 
 /** A build whose process was lost is begun once more. */
 const MAX_LOSSES = 1;
@@ -144,6 +144,8 @@ export class SiteBuilds implements BeforeApplicationShutdown {
       const now = await this.sites.lock(unit, site.id);
       if (!(await this.versions.finish(unit, attempt, built))) return undefined;
       const promotion = await this.promoter.decide(unit, now, attempt.id);
+      const ids = { version_id: attempt.id, site_id: site.id };
+      if (built.awaits_forms) await this.jobs.enqueue(unit, compressVersion, newId(), ids);
       await this.startNext(unit, site.id);
       return promotion;
     });

@@ -2,18 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { batchesOf, type Entry, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { WorkspaceFolders } from '../../../workspaces/core/index.js';
-import { BuildFailure } from '../../builds/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
 import type { SiteRow } from '../records/sites.store.js';
 import type { Finding } from '../records/versions.store.js';
 import type { BuildReports } from './build-reports.js';
+import { below, leftOut, type Source } from './site-source.js';
 
 const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
-/** Made anew by builds, or no business of theirs. */
-const LEFT_OUT = new Set(['.git', 'node_modules', '.atelier']);
-const MAX_NAMED = 20;
 
-/** Copies the folder of a site aside, so that what people write meanwhile is not part of the build. */
+/** Copies the folder of a site aside, where programs of its build may change it. */
 @Injectable()
 export class Snapshots {
   constructor(
@@ -22,65 +19,33 @@ export class Snapshots {
     private readonly folders: SiteFolders,
   ) {}
 
-  /** Throws BuildFailure. The copy is below the same path in the folder of the build. */
+  /** The copy is below the same path in the folder of the build. What an earlier build put into the output is left out. */
   async take(
     site: SiteRow,
     versionId: string,
+    source: Source,
     reports: BuildReports,
     signal: AbortSignal,
   ): Promise<Finding[]> {
-    const workspace = { id: site.workspace_id, number: site.workspace_number };
-    const source = this.workspaces.open(workspace);
-    const entries = await this.entriesOf(source, site);
-    const files = entries.filter(({ type }) => type === 'file');
-    this.requireWithinLimits(files);
     await this.folders.prepareBuilds();
     const target = await WorkspaceFs.create(this.folders.buildOf(versionId), {
-      owner: this.workspaces.ownerOf(workspace),
+      owner: this.workspaces.ownerOf({ number: site.workspace_number }),
       maxFileBytes: this.config.siteMaxBytes,
     });
     if (site.folder !== '') await target.mkdir(site.folder);
+    const entries = withoutOutput(source, site);
     const skipped = entries
       .filter(({ type }) => type !== 'file' && type !== 'directory')
       .map(({ path }) => path);
-    await this.copy(source, target, entries, { skipped, total: files.length, reports, signal });
-    return findingsOf(skipped, site.folder);
-  }
-
-  private async entriesOf(source: WorkspaceFs, { folder, output_dir }: SiteRow): Promise<Entry[]> {
-    try {
-      const output = output_dir ? `${folder ? `${folder}/` : ''}${output_dir}` : null;
-      const isLeftOut = (path: string) =>
-        path.split('/').some(name => LEFT_OUT.has(name)) || path === output || path.startsWith(`${output}/`);
-      // Where there is nothing to build, the output is what there is.
-      const all = await source.listAll(folder);
-      const within = all.filter(({ path }) => !path.split('/').some(name => LEFT_OUT.has(name)));
-      const hasManifest = within.some(
-        ({ path }) => path === (folder ? `${folder}/package.json` : 'package.json'),
-      );
-      return hasManifest ? within.filter(({ path }) => !isLeftOut(path)) : within;
-    } catch (error) {
-      if (error instanceof WorkspaceFsError && ['not_found', 'not_directory', 'symlink'].includes(error.code))
-        throw new BuildFailure(`The folder of the site is not there: ${error.message}.`);
-      throw error;
-    }
-  }
-
-  private requireWithinLimits(files: readonly Entry[]): void {
-    const { siteMaxFiles, siteMaxBytes } = this.config;
-    if (files.length > siteMaxFiles)
-      throw new BuildFailure(
-        `The folder has ${files.length} files; a site is made of ${siteMaxFiles} at most.`,
-      );
-    const bytes = files.reduce((sum, { size }) => sum + size, 0);
-    if (bytes > siteMaxBytes)
-      throw new BuildFailure(`The folder has ${bytes} bytes; a site is made of ${siteMaxBytes} at most.`);
+    const total = entries.filter(({ type }) => type === 'file').length;
+    await this.copy(source.files, target, entries, { skipped, total, reports, signal });
+    return leftOut(skipped, site.folder);
   }
 
   private async copy(
     source: WorkspaceFs,
     target: WorkspaceFs,
-    entries: Entry[],
+    entries: readonly Entry[],
     {
       skipped,
       total,
@@ -106,14 +71,9 @@ export class Snapshots {
   }
 }
 
-function findingsOf(skipped: readonly string[], folder: string): Finding[] {
-  const within = (path: string) => path.slice(folder ? folder.length + 1 : 0);
-  const findings: Finding[] = skipped.slice(0, MAX_NAMED).map(path => ({
-    level: 'warning',
-    file: within(path),
-    message: 'A link or special file, or one that was gone or changed all the time: it is left out.',
-  }));
-  const more = skipped.length - findings.length;
-  if (more > 0) findings.push({ level: 'warning', message: `${more} more files are left out.` });
-  return findings;
+/** Where there is nothing to build, the output is what there is. */
+function withoutOutput({ entries, hasManifest }: Source, { folder, output_dir }: SiteRow): readonly Entry[] {
+  if (!output_dir || !hasManifest) return entries;
+  const output = below(folder, output_dir);
+  return entries.filter(({ path }) => path !== output && !path.startsWith(`${output}/`));
 }

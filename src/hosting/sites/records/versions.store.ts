@@ -35,6 +35,8 @@ export interface BuiltVersion {
   readonly files: number;
   readonly bytes: number;
   readonly findings: readonly Finding[];
+  /** Some of its files may get compressed forms that they do not have. */
+  readonly awaits_forms: boolean;
 }
 
 /** An attempt at a build: only the latest one may write. */
@@ -200,6 +202,14 @@ export class VersionsStore {
       sql`state = 'built', preset = ${built.preset}, manifest_hash = ${built.manifest_hash}, files = ${built.files},
         bytes = ${built.bytes}, findings = ${storable(built.findings)}::jsonb, error = null`,
     );
+  }
+
+  /** The same files, with forms that were made of them since. False where the version has changed. */
+  async replaceManifest(unit: UnitOfWork, id: string, from: string, to: string): Promise<boolean> {
+    const { rows } = await sql`
+      update site_version set manifest_hash = ${to}
+      where id = ${id} and state = 'built' and manifest_hash = ${from} returning id`.execute(unit.tables());
+    return rows.length > 0;
   }
 
   /** Whatever attempt is at it. False where it was over. */

@@ -27,21 +27,29 @@ export class SiteStorage implements OnModuleInit {
     if (excess) throw new BuildFailure(`There is no room for it: ${excess}`);
   }
 
-  /** Counts what is stored for the site by now. Throws BuildFailure where the workspace has no room for it. */
-  async requireRoom(site: Stored): Promise<void> {
-    const [now, counted] = [await this.folders.blobsOf(site.id).bytes(), await this.store.of(site.id)];
+  /** Counts what was stored for the site. Throws BuildFailure where the workspace has no room for it. */
+  async requireRoom(site: Stored, added: number): Promise<void> {
     try {
-      await this.quota.require(site.workspace_id, { bytes: Math.max(0, now - counted), files: 0 });
+      await this.quota.require(site.workspace_id, { bytes: added, files: 0 });
     } catch (error) {
       if (error instanceof NoRoom) throw new BuildFailure(`There is no room for it: ${error.detail}.`);
       throw error;
-    } finally {
-      await this.store.built(site.id, now);
     }
+    await this.added(site, added);
+  }
+
+  /** Whether the workspace has room for so many bytes more. */
+  async hasRoom({ workspace_id }: Stored, bytes: number): Promise<boolean> {
+    const room = await this.quota.room(workspace_id);
+    return bytes <= room.bytes;
+  }
+
+  added({ id }: Stored, bytes: number): Promise<void> {
+    return this.store.added(id, bytes);
   }
 
   /** To be called where a build failed: what it stored counts until it is removed. */
   async measure({ id }: Stored): Promise<void> {
-    await this.store.built(id, await this.folders.blobsOf(id).bytes());
+    await this.store.measured(id, await this.folders.blobsOf(id).bytes());
   }
 }

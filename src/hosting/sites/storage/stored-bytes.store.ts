@@ -18,14 +18,15 @@ export class StoredBytesStore {
     return Number(rows[0]?.bytes ?? 0);
   }
 
-  async of(siteId: string): Promise<number> {
-    const { rows } = await sql<{ bytes: string }>`
-      select stored_bytes as bytes from site where id = ${siteId}`.execute(this.database.tables());
-    return Number(rows[0]?.bytes ?? 0);
+  /** More is stored; what of it no version needs is looked for later. */
+  async added(siteId: string, bytes: number): Promise<void> {
+    await sql`
+      update site set stored_bytes = stored_bytes + ${bytes}, sweep_at = coalesce(sweep_at, ${LATER})
+      where id = ${siteId}`.execute(this.database.tables());
   }
 
-  /** A build has ended, one way or another: what it kept counts, and what of it no version needs is looked for later. */
-  async built(siteId: string, bytes: number): Promise<void> {
+  /** A build has failed: what it kept counts, as measured. */
+  async measured(siteId: string, bytes: number): Promise<void> {
     await sql`
       update site set stored_bytes = ${bytes}, sweep_at = coalesce(sweep_at, ${LATER}) where id = ${siteId}`.execute(
       this.database.tables(),

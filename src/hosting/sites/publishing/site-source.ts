@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import { type Entry, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { WorkspaceFolders } from '../../../workspaces/core/index.js';
+import { BuildFailure } from '../../builds/index.js';
+import type { SiteRow } from '../records/sites.store.js';
+import type { Finding } from '../records/versions.store.js';
+
+/** Made anew by builds, or no business of theirs. */
+const LEFT_OUT = new Set(['.git', 'node_modules', '.atelier']);
+const MAX_NAMED = 20;
+
+/** The folder of a site in its workspace, as it was looked at. */
+export interface Source {
+  /** The whole workspace, to which programs and people write meanwhile. */
+  readonly files: WorkspaceFs;
+  readonly entries: readonly Entry[];
+  readonly hasManifest: boolean;
+}
+
+/** Looks at what people have put into the folder of a site. */
+@Injectable()
+export class SiteSources {
+  constructor(
+    private readonly config: Config,
+    private readonly workspaces: WorkspaceFolders,
+  ) {}
+
+  /** Throws BuildFailure. */
+  async look(site: SiteRow): Promise<Source> {
+    const files = this.workspaces.open({ id: site.workspace_id, number: site.workspace_number });
+    const entries = await entriesOf(files, site.folder);
+    this.requireWithinLimits(entries.filter(({ type }) => type === 'file'));
+    const manifest = below(site.folder, 'package.json');
+    return { files, entries, hasManifest: entries.some(({ path }) => path === manifest) };
+  }
+
+  private requireWithinLimits(files: readonly Entry[]): void {
+    const { siteMaxFiles, siteMaxBytes } = this.config;
+    if (files.length > siteMaxFiles)
+      throw new BuildFailure(
+        `The folder has ${files.length} files; a site is made of ${siteMaxFiles} at most.`,
+      );
+    const bytes = files.reduce((sum, { size }) => sum + size, 0);
+    if (bytes > siteMaxBytes)
+      throw new BuildFailure(`The folder has ${bytes} bytes; a site is made of ${siteMaxBytes} at most.`);
+  }
+}
+
+/** A path in a folder, `''` being the workspace itself. */
+export const below = (folder: string, path: string): string =>
+  folder === '' || path === '' ? folder || path : `${folder}/${path}`;
+
+/** What was left out of a source, in words. */
+export function leftOut(skipped: readonly string[], folder: string): Finding[] {
+  const within = (path: string) => path.slice(folder ? folder.length + 1 : 0);
+  const findings: Finding[] = skipped.slice(0, MAX_NAMED).map(path => ({
+    level: 'warning',
+    file: within(path),
+    message: 'A link or special file, or one that was gone or changed all the time: it is left out.',
+  }));
+  const more = skipped.length - findings.length;
+  if (more > 0) findings.push({ level: 'warning', message: `${more} more files are left out.` });
+  return findings;
+}
+
+async function entriesOf(files: WorkspaceFs, folder: string): Promise<Entry[]> {
+  try {
+    const all = await files.listAll(folder);
+    return all.filter(({ path }) => !path.split('/').some(name => LEFT_OUT.has(name)));
+  } catch (error) {
+    if (error instanceof WorkspaceFsError && ['not_found', 'not_directory', 'symlink'].includes(error.code))
+      throw new BuildFailure(`The folder of the site is not there: ${error.message}.`);
+    throw error;
+  }
+}
