@@ -35,7 +35,7 @@ export class BlobBatch {
   /** By the name that it will have: where it is so far. */
   readonly #staged = new Map<string, { temporary: string; bytes: number }>();
   readonly #shards = new Set<string>();
-  #isPrepared = false;
+  #prepared: Promise<unknown> | undefined;
 
   constructor(
     private readonly blobs: BlobFolder,
@@ -100,10 +100,12 @@ export class BlobBatch {
       () => touchNow(place),
       () => this.blobs.touched(place),
     );
-    if (isThere || this.#staged.has(name)) return;
+    if (isThere) return;
     const folder = path.join(this.blobs.path, TEMPORARY);
-    if (!this.#isPrepared) await fs.promises.mkdir(folder, { recursive: true, mode: 0o750 });
-    this.#isPrepared = true;
+    this.#prepared ??= fs.promises.mkdir(folder, { recursive: true, mode: 0o750 });
+    await this.#prepared;
+    // The same bytes may have come meanwhile.
+    if (this.#staged.has(name)) return;
     const temporary = path.join(folder, `${this.#id}.${name}`);
     this.#staged.set(name, { temporary, bytes: bytes.byteLength });
     await this.options.atOnce(

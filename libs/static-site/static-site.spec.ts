@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rm, stat, utimes } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { BlobTooLarge, StaticSite } from './index.js';
+import { BlobBatch, BlobTooLarge, StaticSite } from './index.js';
 import { ServedSite } from './served.fixture.js';
 
 const NAVIGATION = { 'Sec-Fetch-Mode': 'navigate', Accept: 'text/html' };
@@ -356,6 +356,66 @@ describe('blobs', () => {
     expect(await served.blobs.sweep([kept.hash], -1000)).toMatchObject({ bytes: 3 });
     expect(names()).toEqual([kept.hash]);
     expect((await put('old')).hash).toBe(old.hash);
+  });
+
+  describe.each(['at once', 'later'])('of a batch that is written %s', when => {
+    const batchOf = (flush = async (_folder: string) => {}) =>
+      new BlobBatch(served.blobs, {
+        atOnce: (now, later) => (when === 'later' ? later() : now()),
+        flush,
+      });
+    const many = Array.from({ length: 40 }, (_, n) => Buffer.from(`file ${n % 30}`));
+
+    it('have their names once all of them are durable', async () => {
+      const named: number[] = [];
+      const isNamed = (name: string) => /^[0-9a-f]{64}$/.test(name);
+      const batch = batchOf(async folder => {
+        expect(folder).toBe(served.blobs.path);
+        named.push(names().filter(isNamed).length);
+      });
+      const stored = await Promise.all(many.map(bytes => batch.put(bytes)));
+      expect(names().filter(isNamed)).toEqual([]);
+      await batch.place();
+      expect(named).toEqual([0, 30]);
+      expect(names().sort()).toEqual([...new Set(stored.map(({ hash }) => hash))].sort());
+      expect(served.blobs.addedBytes).toBe(many.slice(0, 30).reduce((sum, { length }) => sum + length, 0));
+      for (const [at, { hash, size }] of stored.entries()) {
+        expect(size).toBe(many[at]?.length);
+        expect(hash).toBe((await put(String(many[at]))).hash);
+      }
+    });
+
+    it('are one with those that are there, which count as new', async () => {
+      const { hash } = await put('there');
+      const place = path.join(served.blobs.path, served.blobs.relative(hash));
+      await utimes(place, 1, 1);
+      const { ino } = await stat(place);
+      const batch = batchOf();
+      expect(await batch.put(Buffer.from('there'))).toEqual({ hash, size: 5 });
+      await batch.place();
+      expect(await stat(place)).toMatchObject({ ino });
+      expect((await stat(place)).mtimeMs).toBeGreaterThan(1_000_000);
+      expect(names()).toEqual([hash]);
+    });
+
+    it('leave nothing where it is given up', async () => {
+      const batch = batchOf();
+      for (const bytes of many) await batch.put(bytes);
+      await batch.discard();
+      expect(names()).toEqual([]);
+    });
+
+    it('have compressed forms where these are worth it', async () => {
+      const batch = batchOf();
+      const page = Buffer.from('<p>words</p>'.repeat(100));
+      const { hash } = await batch.put(page);
+      const forms = await batch.compress(hash, page, 'text/html');
+      expect(await batch.compress(hash, page, 'image/png')).toEqual({});
+      await batch.place();
+      expect(names().sort()).toEqual([hash, `${hash}.br`, `${hash}.gz`]);
+      expect(await served.blobs.compress(hash, page.length, 'text/html')).toEqual(forms);
+      expect(forms.br).toBeLessThan(page.length / 2);
+    });
   });
 
   it('that are missing are a fault, and never another file', async () => {

@@ -149,13 +149,26 @@ async function promotions(sites, id) {
   report('promote -> served, ms p99', sorted[98], 'goal <= 100', `p50 ${sorted[49].toFixed(1)} ms`);
 }
 
+/** Once the compressed forms of a site's files are made: they come after its version, and take processors of the next one. */
+async function compressed(sites, slug) {
+  const headers = { Host: sites.hostOf(slug), 'accept-encoding': 'br' };
+  for (;;) {
+    const request = http.get(`${sites.url}/f0.html`, { headers, agent });
+    const [response] = await once(request, 'response');
+    response.resume();
+    if (response.headers['content-encoding'] === 'br') return;
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
+
 async function publishing(sites) {
   const files = Object.fromEntries(
     Array.from({ length: 1000 }, (_, n) => [`f${n}.html`, `<h1>${n}</h1>${'text '.repeat(400)}`]),
   );
   const { id } = await sites.make('thousand', files);
+  await sites.json('PUT', `/api/site-access/${id}`, { mode: 'public' });
   const source = path.join(sites.dataDir, 'workspaces', sites.workspaceId, 'thousand');
-  const times = { ours: [], floor: [] };
+  const times = { ours: [], floor: [], forms: [] };
   for (let round = 0; round < ROUNDS; round++) {
     const target = folder();
     const start = performance.now();
@@ -167,9 +180,11 @@ async function publishing(sites) {
     const begun = performance.now();
     await sites.publish(id);
     times.ours.push(performance.now() - begun);
+    await compressed(sites, 'thousand');
+    times.forms.push(performance.now() - begun);
   }
   const [ours, floor] = [median(times.ours), median(times.floor)];
-  const figures = `${ours | 0} of ${floor | 0} ms; with br and gzip`;
+  const figures = `${ours | 0} of ${floor | 0} ms; with br and gzip after ${median(times.forms) | 0} ms`;
   report('1,000 files / cp + sha256sum', ours / floor, 'goal <= 3', figures);
 }
 

@@ -5,6 +5,7 @@ import type { Json } from '../harness/client.js';
 import { freePort } from '../harness/free-port.js';
 import { Nginx } from '../harness/nginx.js';
 import { type Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
 import { Visitor } from '../harness/visitor.js';
 import { WebBrowser } from '../harness/web-browser.js';
 
@@ -46,6 +47,8 @@ beforeAll(async () => {
   const version = await ada.client.post(`/api/sites/${site.id}/versions`, { auto_promote: true });
   await ada.client.get(`/api/sites/${site.id}/versions/${version.body.id}?wait=60`);
   await ada.client.put(`/api/site-access/${site.id}`, { mode: 'public' });
+  // Compressed files come after the version.
+  await settled(service, 'builds');
   host = `docs.sites.localhost:${port}`;
 });
 afterAll(async () => {

@@ -7,6 +7,7 @@ import { Database, newId } from '../../src/platform/database/index.js';
 import { Jobs } from '../../src/platform/jobs/index.js';
 import type { Client, Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
 import { Visitor } from '../harness/visitor.js';
 
 let service: TestService;
@@ -75,6 +76,40 @@ describe('a version', () => {
     expect(await shown(slug)).toBe('<h1>hello</h1>');
     await write(`${slug}/index.html`, '<h1>changed</h1>');
     expect(await shown(slug)).toBe('<h1>hello</h1>');
+  });
+
+  it('is compressed once it is built; what browsers keep for a year is before, and what was once stays so', async () => {
+    const { id, slug } = await site();
+    const page = `<h1>page</h1>${'<p>words</p>'.repeat(200)}`;
+    await write(`${slug}/index.html`, page);
+    await write(`${slug}/app.4f3c2b1a.js`, `console.log('${'words '.repeat(500)}')`);
+    const encodingOf = async (address: string) => {
+      const asked = { host: `${slug}.sites.localhost`, headers: { 'accept-encoding': 'br' } };
+      const { status, headers } = await visit(address, asked);
+      return [status, headers['content-encoding'], headers.vary];
+    };
+    await built(id, { auto_promote: true });
+    expect(await encodingOf('/app.4f3c2b1a.js')).toEqual([200, 'br', 'Accept-Encoding']);
+    await settled(service, 'builds');
+    expect(await encodingOf('/')).toEqual([200, 'br', 'Accept-Encoding']);
+    expect(await shown(slug)).toBe(page);
+    await write(`${slug}/other.html`, page.replace('page', 'other'));
+    await built(id, { auto_promote: true });
+    expect(await encodingOf('/')).toEqual([200, 'br', 'Accept-Encoding']);
+    await settled(service, 'builds');
+    expect(await encodingOf('/other')).toEqual([200, 'br', 'Accept-Encoding']);
+  });
+
+  it('of a folder with a manifest and nothing to build is what output_dir names', async () => {
+    const { id, slug } = await site('above', { output_dir: 'public', preset: 'static' });
+    await write(`${slug}/package.json`, '{"scripts": {"build": "exit 1"}}');
+    expect(await ended(await build(id))).toMatchObject({
+      state: 'failed',
+      error: 'There is no folder "public": say where the site is with output_dir.',
+    });
+    await write(`${slug}/public/index.html`, 'within');
+    expect(await built(id, { auto_promote: true })).toMatchObject({ files: 1, preset: 'static' });
+    expect(await shown(slug)).toBe('within');
   });
 
   it('goes live by itself only where it was asked to', async () => {

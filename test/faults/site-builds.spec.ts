@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 import { Sites } from '../harness/sites.js';
+import { Visitor } from '../harness/visitor.js';
 import { Barrier } from './barrier.js';
 import { allGone, oneThere } from './processes.js';
 import { Workers } from './workers.js';
@@ -152,6 +153,31 @@ describe('a worker is killed', () => {
       const next = await sites.publish(site);
       expect(next).toMatchObject({ state: 'live', number: 2 });
       expect(await row(version)).toMatchObject({ attempt: 1, losses: 0 });
+    },
+    PATIENCE,
+  );
+
+  it(
+    'while it compresses what is live',
+    async () => {
+      const site = await sites.make();
+      const command = `cd ${site.slug} && for n in $(seq ${MANY}); do printf "$n%.0s " $(seq 300) > $n.txt; done`;
+      await ada.client.post(`/api/workspaces/${sites.workspace}/tools/bash`, { input: { command } });
+      const version = await sites.begin(site);
+      const worker = await workers.start();
+      await until(version, ({ state }) => state === 'built');
+      const { manifest_hash: uncompressed } = await row(version);
+      await worker.kill();
+      expect(await sites.shown(site, `/${MANY}.txt`)).toMatch(new RegExp(`^${MANY} ${MANY} `));
+      await workers.start();
+      await until(version, ({ manifest_hash }) => manifest_hash !== uncompressed);
+      for (const name of ['1', `${MANY / 2}`, `${MANY}`]) {
+        const { headers } = await new Visitor(service.url).visit(`/${name}.txt`, {
+          ...{ host: `${site.slug}.sites.localhost`, headers: { 'accept-encoding': 'br' } },
+        });
+        expect(headers['content-encoding']).toBe('br');
+      }
+      expect(await row(version)).toMatchObject({ attempt: 1, losses: 0, state: 'built' });
     },
     PATIENCE,
   );
