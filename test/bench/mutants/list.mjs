@@ -151,7 +151,7 @@ export const MUTANTS = [
   ],
   [
     'src/workspaces/changes/file-writer.ts',
-    'const room = { bytes: bytes ?? 0, files: await countMissing(files, path) };',
+    'const room = { bytes: bytes ?? 0, files: await files.countMissing(path) };',
     'const room = { bytes: 0, files: 0 };',
     held,
   ],
@@ -185,7 +185,7 @@ export const MUTANTS = [
     'files: 0',
     held,
   ],
-  ['src/workspaces/changes/intent.ts', 'return missing;', 'return 1;', held],
+  ['libs/workspace-fs/workspace-fs.ts', 'return missing;', 'return 1;', held],
   [quota, 'files: files - begun.files };', 'files: Math.max(0, files - begun.files) };', held],
   [quota, 'bytes + more.bytes <= this.config.maxWorkspaceBytes &&', '', held],
   [quota, 'files + more.files <= this.config.maxWorkspaceFiles;', 'true;', held],
@@ -288,8 +288,8 @@ export const MUTANTS = [
   [search, 'this.ofWorkspace.run(turn, { key: workspace.id, signal })', 'turn()', searching],
   [search, 'this.inProcess.run(work, { whose, signal })', 'work()', searching],
   [search, 'MAX_IN_PROCESS = 16', 'MAX_IN_PROCESS = 17', searching],
-  [places, 'await this.ofWorkspace.acquire({ key: workspaceId, signal })', '() => undefined', refusing],
-  [places, 'await this.ofOrganization.acquire({ key: organizationId, signal })', '() => undefined', refusing],
+  [places, 'await this.ofWorkspace.acquire({ key: id, signal })', '() => undefined', refusing],
+  [places, 'await this.ofOrganization.acquire({ key: organization_id, signal })', '() => undefined', refusing],
   [places, 'releaseWorkspace();\n      throw error;', 'throw error;', refusing],
   [
     'src/workspaces/archives/archives.service.ts',
@@ -315,7 +315,7 @@ export const MUTANTS = [
     'where organization_id = ${organizationId}`',
     copying,
   ],
-  ['src/agents/tools/tool-provider.ts', ' || problem instanceof LimitReached', '', refusing],
+  ['src/agents/tools/tool-provider.ts', ' || error instanceof LimitReached', '', refusing],
   // Who lives.
   [
     leases,
