@@ -269,14 +269,14 @@ describe('automations by way of files', () => {
     );
     await own.run(deployment.path);
     await settled();
-    const found = await deliveries(deployment, 2);
-    expect(found.map(({ kind, state, reason }) => [kind, state, reason])).toEqual([
-      ['manual', 'accepted', null],
-      ['file', 'skipped', 'own_change'],
-    ]);
-    expect(found[1]?.payload.total).toBe(2);
-    for (const { writer } of found[1]?.payload.changes ?? [])
-      expect(writer).toEqual({ type: 'automation', id: found[0]?.run_id });
+    const [manual, ...others] = await deliveries(deployment, 2);
+    expect(manual).toMatchObject({ kind: 'manual', state: 'accepted' });
+    // Where the script takes long, its two changes do not come in one window.
+    for (const other of others)
+      expect(other).toMatchObject({ kind: 'file', state: 'skipped', reason: 'own_change' });
+    const changes = others.flatMap(({ payload }) => payload.changes);
+    expect(changes).toHaveLength(2);
+    for (const { writer } of changes) expect(writer).toEqual({ type: 'automation', id: manual?.run_id });
     await own.stop(deployment.path);
   });
 
