@@ -37,6 +37,7 @@ import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
 import { freePort } from '../harness/free-port.js';
 import { type Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
 
 const WEBHOOKS = '/api/notifications/webhooks';
 const docs = readFileSync('docs/webhooks.md', 'utf8');
@@ -67,7 +68,11 @@ async function publish<P extends object>(event: EventKind<P>, facts: P): Promise
     service.app.get(it as never, { strict: false }),
   ) as [Database, Events];
   await database.transaction(unit => events.publish(unit, event, facts));
+  await noticed();
 }
+
+/** What happens next could make a notification needless that is not made yet. */
+const noticed = () => settled(service, 'notifications');
 
 /** Causes every type of notification to Ada. */
 async function everything(): Promise<void> {
@@ -123,6 +128,7 @@ async function everything(): Promise<void> {
     (await by.client.post(`/api/organizations/${by.organizationId}/invitations`, { email })).body;
   await invite(bob, ada);
   const { link } = await invite(ada, bob);
+  await noticed();
   expect((await bob.client.post(`/api/invitations/${link.split('/').at(-1)}/accept`)).status).toBe(200);
   const { email, password } = ada;
   await service.stranger.with({ 'user-agent': 'New' }).post('/api/auth/login', { email, password });
@@ -174,6 +180,7 @@ async function templates(workspace_id: string): Promise<void> {
   const publishing = async () => {
     const { body } = await ada.client.post('/api/templates', { workspace_id });
     await ada.client.events(`/api/operations/${body.operation_id}/events`);
+    await noticed();
   };
   await publishing();
   await write('key.txt', `ghp_${'a1B2'.repeat(9)}`);
@@ -227,6 +234,7 @@ async function sites(workspace_id: string): Promise<void> {
   const build = async (auto_promote: boolean) => {
     const { body } = await ada.client.post(`/api/sites/${site.id}/versions`, { auto_promote });
     await ada.client.get(`/api/sites/${site.id}/versions/${body.id}?wait=60`);
+    await noticed();
   };
   await build(false);
   await write('docs/index.html');

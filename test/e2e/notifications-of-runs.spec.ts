@@ -65,6 +65,7 @@ it('a run tells that it has finished where that took long', async () => {
     "update run set started_at = now() - interval '6 minutes' where id = $1",
     [run.call_id],
   );
+  expect(await told(run)).toHaveLength(1);
   await allow(run, approval);
   expect((await told(run)).map(({ type }) => type)).toEqual(['run.finished', 'approval.requested']);
 });
