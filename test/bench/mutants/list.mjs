@@ -289,7 +289,12 @@ export const MUTANTS = [
   [search, 'this.inProcess.run(work, { whose, signal })', 'work()', searching],
   [search, 'MAX_IN_PROCESS = 16', 'MAX_IN_PROCESS = 17', searching],
   [places, 'await this.ofWorkspace.acquire({ key: id, signal })', '() => undefined', refusing],
-  [places, 'await this.ofOrganization.acquire({ key: organization_id, signal })', '() => undefined', refusing],
+  [
+    places,
+    'await this.ofOrganization.acquire({ key: organization_id, signal })',
+    '() => undefined',
+    refusing,
+  ],
   [places, 'releaseWorkspace();\n      throw error;', 'throw error;', refusing],
   [
     'src/workspaces/archives/archives.service.ts',
