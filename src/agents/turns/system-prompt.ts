@@ -67,17 +67,34 @@ export function systemPrompt(guide: AgentGuide, circumstances: Circumstances): s
   });
 }
 
+/** A line of the template: the tools that it is for, and its text between places. */
+interface Line {
+  /** Empty: for all. */
+  readonly names: readonly string[];
+  /** Text and names of places, in turn; text first and last. */
+  readonly parts: readonly string[];
+}
+
+/** The template, read once: it is filled for every attempt. */
+const BLOCKS: readonly { readonly isTitled: boolean; readonly lines: readonly Line[] }[] =
+  PROMPT_TEMPLATE.split('\n\n').map(block => ({
+    isTitled: block.startsWith('# '),
+    lines: block.split('\n').map(line => {
+      const [, names, text = line] = /^\[([a-z_ ]+)\] (.*)$/.exec(line) ?? [];
+      return { names: names?.split(' ') ?? [], parts: text.split(PLACES) };
+    }),
+  }));
+
 /** The template without the lines that are not for these tools or have nothing to say, and without headings that stand alone. */
 function fill(tools: ReadonlySet<string>, values: Readonly<Record<string, string>>): string {
-  const lineOf = (line: string): string[] => {
-    const [, names, text = line] = /^\[([a-z_ ]+)\] (.*)$/.exec(line) ?? [];
-    if (names && !names.split(' ').some(name => tools.has(name))) return [];
-    const isEmpty = [...text.matchAll(PLACES)].some(([, key = '']) => !values[key]);
-    return isEmpty ? [] : [text.replaceAll(PLACES, (_, key: string) => values[key] ?? '')];
-  };
-  const blocks = PROMPT_TEMPLATE.split('\n\n').map(block => {
-    const lines = block.split('\n').flatMap(lineOf);
-    return block.startsWith('# ') && lines.length === 1 ? '' : lines.join('\n');
+  const blocks = BLOCKS.map(({ isTitled, lines }) => {
+    const said = lines.flatMap(({ names, parts }) => {
+      if (names.length > 0 && !names.some(name => tools.has(name))) return [];
+      const filled = parts.map((part, at) => (at % 2 === 0 ? part : (values[part] ?? '')));
+      const isEmpty = filled.some((part, at) => at % 2 === 1 && part === '');
+      return isEmpty ? [] : [filled.join('')];
+    });
+    return isTitled && said.length === 1 ? '' : said.join('\n');
   });
   return blocks.filter(Boolean).join('\n\n');
 }
