@@ -201,7 +201,8 @@ export class WorkspaceQuota {
 
   /**
    * Counts what is `released` meanwhile, and files that are reserved and not begun, although they may have been seen; such a
-   * result is not sure, and is soon measured again.
+   * result is not sure, and is soon measured again where the workspace is more than half full: it tells of too much rather
+   * than too little, and there is always a write under way in a busy workspace.
    */
   private async measureBeside(workspaceId: string, released: readonly Amount[]): Promise<Usage> {
     const started = Date.now();
@@ -225,8 +226,10 @@ export class WorkspaceQuota {
       elsewhere,
       doubtful,
       isSure: released.length === 0 && soon.files <= 0,
-      freshUntil: released.length === 0 ? now + Math.max(FRESH_MS, 50 * (now - started)) : now,
+      freshUntil: now,
     };
+    if (released.length === 0 || !this.isMoreThanHalf(usage))
+      usage.freshUntil += Math.max(FRESH_MS, 50 * (now - started));
     this.forgetStale(now);
     this.known.set(workspaceId, usage);
     return usage;
