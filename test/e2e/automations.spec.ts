@@ -371,10 +371,18 @@ describe('a file', () => {
     ]);
   });
 
-  it('may name a connection that is not there yet, and is told so', async () => {
+  it('names a connection that its workspace has: else it is told where to find them', async () => {
     expect(await findings('---\nconnections: [github]\n---\nDo it.\n')).toMatchObject([
-      { line: 2, severity: 'warning', message: expect.stringContaining('"github"') },
+      {
+        ...{ line: 2, severity: 'error', message: 'connections: this workspace has no connection "github"' },
+        suggestion: expect.stringContaining(`GET /api/integrations?workspace_id=${workspace}`),
+      },
     ]);
+    const path = await own.script('connected', 'true', 'connections: [github]');
+    for (const work of ['deployments', 'trigger']) {
+      const refused = await own.ask(work, { file_path: path, ...(work === 'trigger' && { draft: true }) });
+      expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('"github"')]);
+    }
   });
 });
 

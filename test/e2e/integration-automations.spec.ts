@@ -19,6 +19,7 @@ beforeAll(async () => {
   workspace_id = await service.workspace(ada);
   automations = new Automations(ada.client, workspace_id);
   await describeProvider(ada, provider);
+  await describeProvider(ada, provider, 'beta');
 });
 afterEach(() => service.database.query('delete from integration_connection'));
 afterAll(async () => {
@@ -26,8 +27,8 @@ afterAll(async () => {
   await provider.stop();
 });
 
-async function granted(name: string): Promise<string> {
-  const { id } = await connect(ada, { owner: 'organization', name });
+async function granted(name: string, fields: Json = {}): Promise<string> {
+  const { id } = await connect(ada, { owner: 'organization', name, ...fields });
   await ada.client.put(`/api/integrations/${id}/workspaces`, { grants: [{ workspace_id }] });
   return id;
 }
@@ -56,12 +57,13 @@ const PAUSED = ['paused', expect.stringMatching(/^connection_unusable: /)];
 
 it('an automation uses the connections that its file lists, and no others', async () => {
   const id = await granted('Issues');
+  await granted('Elsewhere', { provider: 'beta' });
   const code = `actions run integration_request '${JSON.stringify({ id, method: 'GET', path: '/items' })}' > out.json 2>&1; cat out.json`;
   const runs: Json = {};
   for (const [name, list] of Object.entries({
     provider: '[acme]',
     name: '[Issues]',
-    other: '[github]',
+    other: '[beta]',
     none: '[]',
   })) {
     const matter = `connections: ${list}\nactions: [integration_request]`;
@@ -76,12 +78,13 @@ it('an automation uses the connections that its file lists, and no others', asyn
 
 it('those that list a connection that cannot be used are paused at once, and resume by themselves', async () => {
   const id = await granted('Issues');
+  await granted('Elsewhere', { provider: 'beta' });
   const deployed = async (name: string, list: string) =>
     automations.deploy(await automations.script(name, 'true', `${SCHEDULE}connections: ${list}\n`));
   const [one, two, other] = [
     await deployed('one', '[acme]'),
     await deployed('two', '[Issues]'),
-    await deployed('other', '[github]'),
+    await deployed('other', '[beta]'),
   ];
   await breakOff(id);
   expect(await stateOf(one)).toEqual(PAUSED);
@@ -99,4 +102,20 @@ it('those that list a connection that cannot be used are paused at once, and res
   expect(await stateOf(one)).toEqual(['live', null]);
   await ada.client.delete(`/api/integrations/${second}`);
   expect(await stateOf(one)).toEqual(PAUSED);
+});
+
+it('names connections that the one it acts for may use, and learns of no others', async () => {
+  const bob = await service.person('Bob');
+  await service.join(bob, {
+    ...{ organization: ada.organizationId, role: 'guest', workspace: workspace_id, workspaceRole: 'editor' },
+  });
+  const { id } = await connect(ada, { name: 'Mine' });
+  await ada.client.put(`/api/integrations/${id}/workspaces`, { grants: [{ workspace_id }] });
+  const path = await automations.script('personal', 'true', 'connections: [Mien]');
+  const named = await automations.ask('validate', { file_path: path });
+  expect(named.body.findings).toMatchObject([
+    { severity: 'error', suggestion: expect.stringContaining('Did you mean "Mine"?') },
+  ]);
+  const theirs = await new Automations(bob.client, workspace_id).ask('validate', { file_path: path });
+  expect([theirs.body.valid, JSON.stringify(theirs.body).includes('Mine')]).toEqual([false, false]);
 });

@@ -70,7 +70,7 @@ export class AutomationRunsService {
     const isInput = brought.kind === 'manual';
     if (draft) {
       requireOwner(actor);
-      const { pinned, findings } = await this.closures.read(workspace, path);
+      const { pinned, findings } = await this.closures.read(workspace, path, actor.id);
       if (!pinned) throw new Invalid(firstFault(findings));
       const { definition } = pinned;
       if (isInput) await this.checkInput(definition.input, brought.payload);
@@ -185,7 +185,10 @@ export class AutomationRunsService {
   }
 }
 
-type Brought = Omit<NewDelivery, 'workspace_id' | 'deployment_id' | 'version' | 'chain' | 'depth'>;
+type Brought = Omit<
+  NewDelivery,
+  'workspace_id' | 'deployment_id' | 'version' | 'chain' | 'depth' | 'payload'
+> & { readonly payload: string | undefined };
 
 /** What a caller gives a run: an input, or what a trigger would bring. */
 function broughtBy({ input, sample }: TriggerAutomation): Brought {

@@ -42,16 +42,16 @@ export class Closures {
     private readonly connectionNames: ConnectionNamesStore,
   ) {}
 
-  /** 404 where there is no such file. `text` is read instead of the file, where it is given. */
-  read(workspace: VisibleWorkspace, path: string, text?: string): Promise<Closure> {
-    return this.readNow(workspace, path, { text });
+  /** 404 where there is no such file. `text` is read instead of the file, where it is given; `actingId` is who it would act for. */
+  read(workspace: VisibleWorkspace, path: string, actingId: string, text?: string): Promise<Closure> {
+    return this.readNow(workspace, path, { text, actingId });
   }
 
-  /** Without what only leads to warnings, it asks for nothing outside of the unit of work of its caller. */
+  /** Without `actingId` it asks for no connections, which are no part of its files, and for nothing outside of the unit of work of its caller. */
   private async readNow(
     workspace: VisibleWorkspace,
     path: string,
-    { text, hasWarnings = true }: { text?: string; hasWarnings?: boolean },
+    { text, actingId }: { text?: string; actingId?: string } = {},
   ): Promise<Closure> {
     const files = this.folders.open(workspace);
     const content = text === undefined ? await this.fileAt(files, path) : Buffer.from(text);
@@ -63,7 +63,7 @@ export class Closures {
     if (agent?.file) parts.push(agent.file);
     const code = await this.codeOf(files, definition, findings);
     if (code?.file) parts.push(code.file);
-    if (hasWarnings) await this.checkConnections(workspace, definition, findings);
+    if (actingId) await this.checkConnections(workspace, actingId, definition, findings);
     await this.checkNames(workspace, definition, findings);
     if (parts.reduce((sum, { bytes }) => sum + bytes, 0) > AUTOMATION_LIMITS.closureBytes)
       findings.error(`It has more than ${AUTOMATION_LIMITS.closureBytes} bytes with the files that it names`);
@@ -75,7 +75,7 @@ export class Closures {
   /** How the files of an automation stand to the version with this digest. */
   async driftOf(workspace: VisibleWorkspace, path: string, digest: string | undefined): Promise<Drift> {
     try {
-      const closure = await this.readNow(workspace, path, { hasWarnings: false });
+      const closure = await this.readNow(workspace, path);
       if (closure.digest === digest) return 'none';
       return closure.pinned === null ? 'invalid' : 'changed';
     } catch (error) {
@@ -169,17 +169,21 @@ export class Closures {
 
   private async checkConnections(
     { id }: VisibleWorkspace,
+    actingId: string,
     { connections = [] }: AutomationDefinition,
     findings: KeyFindings,
   ): Promise<void> {
-    const granted = connections.length > 0 ? await this.connectionNames.of(id) : [];
+    const granted = connections.length > 0 ? await this.connectionNames.of(id, actingId) : [];
     for (const name of connections) {
       if (granted.includes(name)) continue;
       const meant = didYouMean(name, granted);
-      findings.warnAt(
+      findings.at(
         'connections',
-        `this workspace has no connection "${name}"; it is used once there is one`,
-        meant && `Did you mean "${meant}"?`,
+        `this workspace has no connection "${name}"`,
+        [
+          ...(meant ? [`Did you mean "${meant}"?`] : []),
+          `GET /api/integrations?workspace_id=${id} lists those that it may use: name one by its provider or its name`,
+        ].join(' '),
       );
     }
   }
