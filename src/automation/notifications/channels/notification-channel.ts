@@ -55,7 +55,8 @@ export class TargetGone extends Error {}
  * about, preferences and quiet hours are checked when it happens and again before each attempt.
  *
  * `targets` is asked inside a transaction and again before each attempt: a target that it no longer names is not sent to.
- * It does nothing outside the database, and is quick: it is asked for each recipient.
+ * It does nothing outside the database, and asks that once for all that it is given, which are notifications of one thing for
+ * many people.
  *
  * `send` is called outside any transaction, perhaps by several processes for different deliveries, and perhaps again for
  * one whose process was lost: the id of the delivery is the receiver's way to know it. It
@@ -73,7 +74,8 @@ export abstract class NotificationChannel {
   /** Whether it reaches a person directly, so that quiet hours hold it back. */
   abstract readonly disturbs: boolean;
 
-  abstract targets(unit: UnitOfWork, notification: Notification): Promise<Targets>;
+  /** In the order of the notifications. */
+  abstract targets(unit: UnitOfWork, notifications: readonly Notification[]): Promise<Targets[]>;
   abstract send(delivery: Delivery): Promise<HandOver | undefined>;
 }
 

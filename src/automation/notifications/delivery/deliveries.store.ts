@@ -17,7 +17,7 @@ export interface BegunDigest {
   readonly items: readonly Begun[];
 }
 
-type New = Pick<DeliveryRow, 'notification_id' | 'channel'> & Partial<DeliveryRow>;
+export type NewDelivery = Pick<DeliveryRow, 'notification_id' | 'channel'> & Partial<DeliveryRow>;
 const AT_ONCE = 100;
 
 /** Rows of what is on its way. What is settled does not change any more. */
@@ -25,7 +25,7 @@ const AT_ONCE = 100;
 export class DeliveriesStore {
   constructor(private readonly database: Database) {}
 
-  async add(unit: UnitOfWork, rows: readonly New[]): Promise<DeliveryRow[]> {
+  async add(unit: UnitOfWork, rows: readonly NewDelivery[]): Promise<DeliveryRow[]> {
     if (rows.length === 0) return [];
     const created_at = sql<string>`now()`;
     const filled = rows.map(row => ({

@@ -3,9 +3,9 @@ import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { defineJob, Jobs } from '../../../platform/jobs/index.js';
 import { NotificationChannels } from '../channels/index.js';
 import { type Habits, nextDigest } from '../preferences/index.js';
-import type { DeliveryRow, Notification } from '../types/index.js';
-import { DeliveriesStore } from './deliveries.store.js';
-import { type Route, Routing } from './routing.js';
+import type { DeliveryRow } from '../types/index.js';
+import { DeliveriesStore, type NewDelivery } from './deliveries.store.js';
+import { type Meant, type Route, Routing } from './routing.js';
 
 const QUEUE = { name: 'notifications', concurrency: 8 };
 
@@ -26,17 +26,16 @@ export class Dispatcher {
     private readonly jobs: Jobs,
   ) {}
 
-  /** To all channels that the person wants it on. */
-  async dispatch(unit: UnitOfWork, notification: Notification, habits: Habits): Promise<void> {
+  /** Each to all channels that its person wants it on. */
+  async dispatch(unit: UnitOfWork, all: readonly Meant[]): Promise<void> {
     for (const channel of this.channels.all) {
-      const route = await this.routing.route(unit, notification, channel, habits);
-      if (!route) continue;
-      const row = { notification_id: notification.id, channel: channel.name };
-      const rows = await this.rowsOf(unit, notification.user_id, channel.name, route, habits);
-      const added = await this.deliveries.add(
-        unit,
-        rows.map(fields => ({ ...row, ...fields })),
-      );
+      const rows: NewDelivery[] = [];
+      for (const { notification, habits, route } of await this.routing.routes(unit, channel, all)) {
+        const row = { notification_id: notification.id, channel: channel.name };
+        const ways = await this.rowsOf(unit, notification.user_id, channel.name, route, habits);
+        rows.push(...ways.map(fields => ({ ...row, ...fields })));
+      }
+      const added = await this.deliveries.add(unit, rows);
       await this.enqueue(
         unit,
         added.filter(({ state }) => state === 'queued').map(({ id }) => id),

@@ -14,7 +14,7 @@ import { RecipientsStore } from './recipients.store.js';
 export type Compose<Facts> = (facts: Facts) => Promise<Notice | undefined>;
 
 /** How many people one transaction tells. */
-const AT_ONCE = 100;
+const AT_ONCE = 500;
 
 /**
  * Tells people what happened. Inside the transaction of an event one job is enqueued; the job finds words and recipients
@@ -87,10 +87,13 @@ export class Notifier implements OnApplicationBootstrap {
         isListed: decide(preferences, { type, organization_id }, 'in_app').mode === 'on',
       }));
       const added = await this.notifications.add(unit, type, notice, people);
-      for (const notification of added) {
-        const own = habits.get(notification.user_id);
-        if (own) await this.dispatcher.dispatch(unit, notification, own);
-      }
+      await this.dispatcher.dispatch(
+        unit,
+        added.flatMap(notification => {
+          const own = habits.get(notification.user_id);
+          return own ? [{ notification, habits: own }] : [];
+        }),
+      );
       if (added.length > 0) await this.topics.publishWithCommit(unit, NOTIFICATIONS_ADDED);
       return added;
     });

@@ -34,16 +34,16 @@ export class RecipientsStore {
     return rows.map(({ id }) => id);
   }
 
-  /** The address of an account, once its owner has confirmed it. */
-  async confirmedAddress(unit: UnitOfWork, userId: string): Promise<string | undefined> {
-    const user = await unit
-      .tables()
-      .selectFrom('user')
-      .select('email')
-      .where('id', '=', userId)
-      .where('email_verified_at', 'is not', null)
-      .executeTakeFirst();
-    return user?.email;
+  /** The addresses of accounts whose owners have confirmed them. */
+  async confirmedAddresses(
+    unit: UnitOfWork,
+    userIds: readonly string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const { rows } = await sql<{ id: string; email: string }>`
+      select id, email from "user" where id = any(${[...userIds]}::uuid[]) and email_verified_at is not null`.execute(
+      unit.tables(),
+    );
+    return new Map(rows.map(({ id, email }) => [id, email]));
   }
 
   /** Whether a recipient may still know. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UnitOfWork } from '../../../platform/database/index.js';
-import type { NotificationChannel } from '../channels/index.js';
+import type { NotificationChannel, Targets } from '../channels/index.js';
 import { decide, type Habits, quietUntil } from '../preferences/index.js';
 import {
   type Mode,
@@ -19,30 +19,35 @@ export type Route =
   /** Now; where `until` is given, then. */
   | { readonly to: 'targets'; readonly targets: readonly string[]; readonly until?: Date };
 
+/** A notification, and what its person wants. */
+export interface Meant {
+  readonly notification: Notification;
+  readonly habits: Habits;
+}
+
 /** Decides by preferences, quiet hours and access where a notification goes. Asked when it is made and before each attempt. */
 @Injectable()
 export class Routing {
   constructor(private readonly recipients: RecipientsStore) {}
 
-  /** undefined where the person does not want it. */
-  async route(
+  /** Of those whose person wants it on the channel. */
+  async routes(
     unit: UnitOfWork,
-    notification: Notification,
     channel: NotificationChannel,
-    { preferences, schedule, now }: Habits,
-  ): Promise<Route | undefined> {
-    const mode = modeOf(preferences, notification, channel);
-    if (mode === 'off') return undefined;
-    const found = await channel.targets(unit, notification);
-    if ('reason' in found) return { to: 'nowhere', reason: found.reason };
-    const { targets } = found;
-    if (mode === 'digest') return { to: 'digest', targets };
-    const quietEnd = channel.disturbs ? quietUntil(schedule, now) : undefined;
-    const until = quietEnd && !isUrgent(notification, quietEnd) ? quietEnd : undefined;
-    return { to: 'targets', targets, until };
+    all: readonly Meant[],
+  ): Promise<(Meant & { readonly route: Route })[]> {
+    const wanted = all.filter(
+      ({ notification, habits }) => modeOf(habits.preferences, notification, channel) !== 'off',
+    );
+    if (wanted.length === 0) return [];
+    const targets = await channel.targets(
+      unit,
+      wanted.map(({ notification }) => notification),
+    );
+    return wanted.map((one, at) => ({ ...one, route: routeTo(channel, one, targets[at] as Targets) }));
   }
 
-  /** As {@link route}, some time after it was made: why not, where the person may not know of it any more, or does already. */
+  /** The route of one, some time after it was made: why not, where the person may not know of it any more, or does already. */
   async again(
     unit: UnitOfWork,
     notification: Notification,
@@ -54,13 +59,19 @@ export class Routing {
     const isAlways = isPreferred(channel.name) && typeOf(notification.type)?.always?.[channel.name];
     if (channel.disturbs && notification.read_at !== null && !isAlways)
       return { to: 'nowhere', reason: 'It was read before' };
-    return (
-      (await this.route(unit, notification, channel, habits)) ?? {
-        to: 'nowhere',
-        reason: 'They turned it off',
-      }
-    );
+    const [wanted] = await this.routes(unit, channel, [{ notification, habits }]);
+    return wanted?.route ?? { to: 'nowhere', reason: 'They turned it off' };
   }
+}
+
+function routeTo(channel: NotificationChannel, { notification, habits }: Meant, found: Targets): Route {
+  if ('reason' in found) return { to: 'nowhere', reason: found.reason };
+  const { preferences, schedule, now } = habits;
+  const { targets } = found;
+  if (modeOf(preferences, notification, channel) === 'digest') return { to: 'digest', targets };
+  const quietEnd = channel.disturbs ? quietUntil(schedule, now) : undefined;
+  const until = quietEnd && !isUrgent(notification, quietEnd) ? quietEnd : undefined;
+  return { to: 'targets', targets, until };
 }
 
 const isPreferred = (channel: string): channel is PreferredChannel =>

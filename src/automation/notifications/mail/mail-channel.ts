@@ -27,11 +27,17 @@ export class MailChannel extends NotificationChannel {
     super();
   }
 
-  async targets(unit: UnitOfWork, { user_id }: Notification): Promise<Targets> {
+  async targets(unit: UnitOfWork, notifications: readonly Notification[]): Promise<Targets[]> {
     if (!this.mailer.isConfigured)
-      return { targets: [], reason: 'This installation sends no mail (SMTP_URL)' };
-    const address = await this.recipients.confirmedAddress(unit, user_id);
-    return address ? { targets: [address] } : { targets: [], reason: 'The e-mail address is not confirmed' };
+      return notifications.map(() => ({
+        ...{ targets: [], reason: 'This installation sends no mail (SMTP_URL)' },
+      }));
+    const people = notifications.map(({ user_id }) => user_id);
+    const addresses = await this.recipients.confirmedAddresses(unit, people);
+    return people.map(id => {
+      const address = addresses.get(id);
+      return address ? { targets: [address] } : { targets: [], reason: 'The e-mail address is not confirmed' };
+    });
   }
 
   async send({ target, userId, notifications }: Delivery): Promise<HandOver | undefined> {

@@ -25,7 +25,7 @@ export class PreferencesStore {
       .tables()
       .selectFrom('notification_preference')
       .selectAll()
-      .where('user_id', 'in', [...userIds])
+      .where('user_id', '=', sql<string>`any(${[...userIds]}::uuid[])`)
       .orderBy('type_or_category')
       .orderBy('channel')
       .orderBy('organization_id')
@@ -34,13 +34,15 @@ export class PreferencesStore {
       .tables()
       .selectFrom('notification_schedule')
       .selectAll()
-      .where('user_id', 'in', [...userIds])
+      .where('user_id', '=', sql<string>`any(${[...userIds]}::uuid[])`)
       .execute();
     const { rows } = await sql<{ now: string }>`select now() as now`.execute(unit.tables());
     const now = new Date(rows[0]?.now ?? Number.NaN);
+    const preferencesOf = Map.groupBy(preferences, ({ user_id }) => user_id);
+    const scheduleOf = new Map(schedules.map(schedule => [schedule.user_id, schedule]));
     const habitsOf = (id: string): Habits => ({
-      preferences: preferences.filter(({ user_id }) => user_id === id),
-      schedule: schedules.find(({ user_id }) => user_id === id) ?? DEFAULT_SCHEDULE,
+      preferences: preferencesOf.get(id) ?? [],
+      schedule: scheduleOf.get(id) ?? DEFAULT_SCHEDULE,
       now,
     });
     return new Map(userIds.map(id => [id, habitsOf(id)]));

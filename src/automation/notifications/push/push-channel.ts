@@ -39,9 +39,11 @@ export class PushChannel extends NotificationChannel {
     super();
   }
 
-  async targets(unit: UnitOfWork, { user_id }: Notification): Promise<Targets> {
-    if (!this.vapid.subject) return { targets: [], reason: PUSH_IS_OFF };
-    return { targets: await this.subscriptions.idsOf(unit, user_id) };
+  async targets(unit: UnitOfWork, notifications: readonly Notification[]): Promise<Targets[]> {
+    if (!this.vapid.subject) return notifications.map(() => ({ targets: [], reason: PUSH_IS_OFF }));
+    const people = notifications.map(({ user_id }) => user_id);
+    const subscriptions = await this.subscriptions.idsOf(unit, people);
+    return people.map(id => ({ targets: subscriptions.get(id) ?? [] }));
   }
 
   async send({ target, userId, notifications }: Delivery): Promise<undefined> {

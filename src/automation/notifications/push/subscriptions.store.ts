@@ -58,10 +58,12 @@ export class SubscriptionsStore {
     await sql`select pg_advisory_xact_lock(hashtext('vapid_keys'))`.execute(unit.tables());
   }
 
-  async idsOf(unit: UnitOfWork, userId: string): Promise<string[]> {
-    const { rows } = await sql<{ id: string }>`
-      select id from push_subscription where user_id = ${userId} order by id`.execute(unit.tables());
-    return rows.map(({ id }) => id);
+  /** By their people. */
+  async idsOf(unit: UnitOfWork, userIds: readonly string[]): Promise<ReadonlyMap<string, string[]>> {
+    const { rows } = await sql<{ user_id: string; ids: string[] }>`
+      select user_id, array_agg(id order by id) as ids from push_subscription
+      where user_id = any(${[...userIds]}::uuid[]) group by user_id`.execute(unit.tables());
+    return new Map(rows.map(({ user_id, ids }) => [user_id, ids]));
   }
 
   /** undefined where it is gone, or is another person's by now. */

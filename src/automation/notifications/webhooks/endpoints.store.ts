@@ -159,22 +159,26 @@ export class EndpointsStore {
   }
 
   /**
-   * The webhooks that receive it: the person's own, and those of the organization, unless it is about the person alone
-   * or about a workspace that only its creator sees.
+   * The webhooks that receive notifications, by those: of each the person's own, and those of the organization, unless it is
+   * about the person alone or about a workspace that only its creator sees.
    */
   async toldOf(
     unit: UnitOfWork,
-    { type, category, user_id, organization_id, workspace_id }: Notification,
-    isPersonal: boolean,
-  ): Promise<string[]> {
-    const ofOrganization = sql`organization_id = ${organization_id} and not ${isPersonal}::boolean
-      and not exists (select from workspace w where w.id = ${workspace_id} and w.visibility = 'private')`;
-    const { rows } = await sql<{ id: string }>`
-      select id from webhook_endpoint
-      where state = 'enabled' and (cardinality(types) = 0 or types && ${[type, category]}::text[])
-        and (user_id = ${user_id} or (${ofOrganization}))
-      order by id`.execute(unit.tables());
-    return rows.map(({ id }) => id);
+    all: readonly { readonly notification: Notification; readonly isPersonal: boolean }[],
+  ): Promise<ReadonlyMap<string, string[]>> {
+    const asked = all.map(({ notification, isPersonal }) => {
+      const { id, type, category, user_id, organization_id, workspace_id } = notification;
+      return { id, type, category, user_id, organization_id, workspace_id, is_personal: isPersonal };
+    });
+    const { rows } = await sql<{ id: string; endpoints: string[] }>`
+      select n.id, array_agg(e.id order by e.id) as endpoints
+      from json_to_recordset(${JSON.stringify(asked)}::json) as n (id uuid, type text, category text, user_id uuid,
+        organization_id uuid, workspace_id uuid, is_personal boolean)
+      join webhook_endpoint e on e.user_id = n.user_id or (e.organization_id = n.organization_id and not n.is_personal
+        and not exists (select from workspace w where w.id = n.workspace_id and w.visibility = 'private'))
+      where e.state = 'enabled' and (cardinality(e.types) = 0 or e.types && array[n.type, n.category])
+      group by n.id`.execute(unit.tables());
+    return new Map(rows.map(({ id, endpoints }) => [id, endpoints]));
   }
 
   /** Where to write when it fails: to who made it while they may manage it, else to the owners of the organization. */

@@ -22,9 +22,15 @@ export class WebhookChannel extends NotificationChannel {
     super();
   }
 
-  async targets(unit: UnitOfWork, notification: Notification): Promise<Targets> {
-    const isPersonal = (typeOf(notification.type)?.needs ?? null) === null;
-    return { targets: await this.endpoints.toldOf(unit, notification, isPersonal) };
+  async targets(unit: UnitOfWork, notifications: readonly Notification[]): Promise<Targets[]> {
+    const told = await this.endpoints.toldOf(
+      unit,
+      notifications.map(notification => ({
+        notification,
+        isPersonal: (typeOf(notification.type)?.needs ?? null) === null,
+      })),
+    );
+    return notifications.map(({ id }) => ({ targets: told.get(id) ?? [] }));
   }
 
   async send({ target, notifications }: Delivery): Promise<HandOver> {
