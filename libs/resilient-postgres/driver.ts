@@ -5,6 +5,7 @@ import { queryDeadline } from './deadline.js';
 import type { PoolWatch } from './pool-watch.js';
 import { PreparedStatements } from './prepared-statements.js';
 import { isInTransaction, SecondConnection } from './transaction-scope.js';
+import { inTurn } from './urgent.js';
 
 /** How the connections of a pool may be used. */
 export interface PoolRules {
@@ -43,7 +44,11 @@ function releasing(driver: Driver): Driver {
 }
 
 /** Waits for a connection until the deadline of the caller; the pool's own timeout is shorter than that of background work. */
-function guarded(driver: Driver, { onSecondConnection, watch: watchOf }: PoolRules): Driver {
+function guarded(
+  driver: Driver,
+  { onSecondConnection, watch: watchOf }: PoolRules,
+  poolOf: () => Pool | undefined,
+): Driver {
   const watch = watchOf?.();
   const give = driver.acquireConnection.bind(driver);
   const release = driver.releaseConnection.bind(driver);
@@ -52,7 +57,7 @@ function guarded(driver: Driver, { onSecondConnection, watch: watchOf }: PoolRul
     for (;;)
       try {
         watch?.asked();
-        const connection = await give(...options);
+        const connection = await inTurn(poolOf(), () => give(...options));
         watch?.moved();
         return connection;
       } catch (error) {
@@ -77,14 +82,16 @@ class ResilientConnection extends PostgreSqlConnection {
   override createKyselyDialect(given: Parameters<PostgreSqlConnection['createKyselyDialect']>[0]) {
     const { onSecondConnection, watch, onPool, ...overrides } = given as typeof given & PoolRules;
     const statements = new PreparedStatements();
+    let opened: Pool | undefined;
     const onPoolCreated = (pool: Pool) => {
+      opened = pool;
       pool.on('connect', client => statements.attach(client));
       onPool?.(pool);
     };
     const dialect = super.createKyselyDialect({ ...overrides, onPoolCreated } as typeof overrides);
     const createDriver: Dialect['createDriver'] = dialect.createDriver.bind(dialect);
     return Object.assign(dialect, {
-      createDriver: () => guarded(releasing(createDriver()), { onSecondConnection, watch }),
+      createDriver: () => guarded(releasing(createDriver()), { onSecondConnection, watch }, () => opened),
     });
   }
 }

@@ -4,3 +4,4 @@ export { type PoolRules, ResilientDriver } from './driver.js';
 export { isDatabaseFull, isDeadlock, isOrphan, isOutage } from './outage.js';
 export { type PoolCounts, PoolWatch } from './pool-watch.js';
 export { inTransaction, SecondConnection } from './transaction-scope.js';
+export { urgently } from './urgent.js';

@@ -6,7 +6,7 @@ import {
   OnApplicationShutdown,
 } from '@nestjs/common';
 import { sql } from 'kysely';
-import { withQueryDeadline } from '#libs/resilient-postgres/index.js';
+import { urgently, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { Database, newId } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { defineTopic, Topics } from '../topics/index.js';
@@ -156,8 +156,9 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
       returning xmax = 0 as is_new, exists (select from process other where other.id <> ${this.processId}) as others, (
         select json_agg(json_build_object('id', id, 'pid', pid, 'started', started)) from process neighbour
         where neighbour.machine = ${machine} and neighbour.id <> ${this.processId}) as neighbours`;
-    const { rows } = await withQueryDeadline(MAX_HEARTBEAT_MS, () =>
-      statement.execute(this.database.tables()),
+    // However many wait for a connection, the leases of all that they do depend on this one.
+    const { rows } = await urgently(() =>
+      withQueryDeadline(MAX_HEARTBEAT_MS, () => statement.execute(this.database.tables())),
     );
     this.extend(asked);
     const [row] = rows;
