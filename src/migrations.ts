@@ -28,6 +28,7 @@ import { Automations } from './automation/automation/migrations/20261127-automat
 import { AutomationWatch } from './automation/automation/migrations/20261129-automation-watch.js';
 import { Chains } from './automation/automation/migrations/20261129-chains.js';
 import { AutomationEvents } from './automation/automation/migrations/20261130-automation-events.js';
+import { LargePayloads } from './automation/automation/migrations/20261203-large-payloads.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
 import { NotificationChains } from './automation/notifications/migrations/20261129-notification-chains.js';
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
@@ -195,4 +196,5 @@ export const migrations = [
   { name: '20261201-questions', class: Questions },
   { name: '20261202-git-repos', class: GitRepos },
   { name: '20261201-run-context', class: RunContextColumn },
+  { name: '20261203-large-payloads', class: LargePayloads },
 ];

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Database } from '../../src/platform/database/index.js';
 import { Topics } from '../../src/platform/topics/index.js';
 import { type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
 import { Automations } from '../harness/automations.js';
@@ -217,6 +218,80 @@ describe('a webhook', () => {
       await own.ended(body);
       break;
     }
+  });
+});
+
+describe('webhooks of several automations at once', () => {
+  const three = async (name: string) => [
+    await hook(`${name}1`, 'verify: github'),
+    await hook(`${name}2`, 'verify: github'),
+    await hook(`${name}3`, 'verify: github'),
+  ];
+  type Hooks = Awaited<ReturnType<typeof three>>;
+  const each = (hooks: Hooks, times: number) =>
+    hooks.flatMap(one =>
+      Array.from({ length: times }, async (_, n) => {
+        const body = JSON.stringify({ n });
+        const { status, body: answer } = await send(one.url, body, github(one.secret, body, `${one.id} ${n}`));
+        return { id: one.id, status, answer };
+      }),
+    );
+  const acceptedOf = async ({ id }: { id: string }) =>
+    (await own.deliveries(`&deployment_id=${id}`)).filter(({ state }) => state === 'accepted').length;
+
+  it('are each written down for their own', async () => {
+    const hooks = await three('several');
+    const answers = await Promise.all(each(hooks, 8));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(answers.map(({ answer }) => answer.run_id)).size).toBe(24);
+    for (const { id, answer } of answers)
+      expect((await own.client.get(`/api/automation/runs/${answer.run_id}`)).body.deployment_id).toBe(id);
+  });
+
+  it('are taken where one of them cannot be written down', async () => {
+    const hooks = await three('spoiled');
+    const [bad, ...good] = hooks as [Hooks[number], ...Hooks];
+    const { database } = ground.service;
+    await database.query(`
+      create function refuse_delivery() returns trigger language plpgsql as $$ begin raise exception 'not this one'; end $$;
+      create trigger refuse_delivery before insert on automation_delivery for each row
+        when (new.deployment_id = '${bad.id}') execute function refuse_delivery()`);
+    try {
+      const answers = await Promise.all(each(hooks, 5));
+      const statuses = answers.map(({ id, status }) => [id === bad.id, status]);
+      expect(statuses.filter(([isBad]) => isBad)).toEqual(Array(5).fill([true, 500]));
+      expect(statuses.filter(([isBad]) => !isBad)).toEqual(Array(10).fill([false, 200]));
+    } finally {
+      await database.query('drop function refuse_delivery cascade');
+    }
+    for (const one of good) expect(await acceptedOf(one)).toBe(5);
+    expect(await acceptedOf(bad)).toBe(0);
+    expect((await Promise.all(each([bad], 1)))[0]?.status).toBe(200);
+  });
+
+  it('do not wait for one that others work on', async () => {
+    const hooks = await three('locked');
+    const [busy, ...free] = hooks as [Hooks[number], ...Hooks];
+    const { promise: over, resolve: end } = Promise.withResolvers<void>();
+    const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>();
+    const database = ground.service.app.get(Database, { strict: false });
+    const working = database.transaction(async unit => {
+      await unit.entities.execute('select from automation_deployment where id = ? for update', [busy.id]);
+      isLocked();
+      await over;
+    });
+    await locked;
+    const waiting = Promise.all(each([busy], 3));
+    for (let n = 0; n < 5; n++)
+      for (const one of free) {
+        const body = JSON.stringify({ again: n });
+        expect((await send(one.url, body, github(one.secret, body, `again ${n}`))).status).toBe(200);
+      }
+    expect(await acceptedOf(busy)).toBe(0);
+    end();
+    await working;
+    expect((await waiting).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await acceptedOf(busy)).toBe(3);
   });
 });
 

@@ -6,7 +6,7 @@ import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
 import { awayFromTheHour, Schedules } from '../harness/schedules.js';
 import { type Person, TestService } from '../harness/service.js';
-import type { ServiceProcess } from './service-process.js';
+import { longestTurn, MAX_TURN_MS, TURNS } from './turns.js';
 import { Workers } from './workers.js';
 
 const PATIENCE = 400_000;
@@ -17,8 +17,6 @@ const SENDERS = 64;
 /** A deployment lets a hundred runs wait, and what comes then is skipped. */
 const HOOKS = (WEBHOOKS_A_SECOND * SECONDS) / 100;
 const MAX_MEMORY_BYTES = 600 * 1024 * 1024;
-/** Far above what is wanted, for machines that are slow. */
-const MAX_TURN_MS = 500;
 
 let service: TestService;
 let ada: Person;
@@ -35,26 +33,6 @@ beforeAll(async () => {
 afterEach(() => workers.kill(), PATIENCE);
 beforeEach(awayFromTheHour);
 afterAll(() => service.stop());
-
-/**
- * Has a process say with each SIGUSR2 for how long its event loop was kept from its timers since the one before, in processor
- * time of its thread: on a busy machine, all waits for others.
- */
-const TURNS = {
-  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`
-    const used = () => { const { user, system } = process.threadCpuUsage(); return (user + system) / 1000; };
-    let [last, longest] = [used(), 0];
-    setInterval(() => { const now = used(); longest = Math.max(longest, now - last); last = now; }, 2).unref();
-    process.on('SIGUSR2', () => { console.log(JSON.stringify({ msg: 'longest turn', ms: longest })); longest = 0; });`)}`,
-};
-
-async function longestTurn({ lines, pid }: ServiceProcess): Promise<number> {
-  const said = () => lines.filter(({ msg }) => msg === 'longest turn');
-  const before = said().length;
-  process.kill(pid, 'SIGUSR2');
-  while (said().length === before) await sleep(20);
-  return said().at(-1)?.ms;
-}
 
 /** So many deployments like this one, with a schedule each. */
 const copied = (id: string, count: number) =>

@@ -10,6 +10,7 @@ import { freePort } from '../harness/free-port.js';
 import { connected } from '../harness/raw-http.js';
 import { type Person, TestService } from '../harness/service.js';
 import type { ServiceProcess } from './service-process.js';
+import { longestTurn, MAX_TURN_MS, TURNS } from './turns.js';
 import { Workers } from './workers.js';
 
 const PATIENCE = 120_000;
@@ -166,6 +167,72 @@ describe('a body', () => {
     expect((await send(path, '{}')).body).toMatchObject({ status: 'pending' });
     expect(await statesOf(id)).toEqual(Array(4).fill('accepted'));
     expect(receiver.errors).toEqual([]);
+  });
+});
+
+describe('where bodies may have 25 MiB', () => {
+  const FILL = 'x'.repeat(LARGE - 1000);
+  let large: ServiceProcess;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    const limits = { WEBHOOK_BYTES: String(LARGE), RATE_LIMIT_WEBHOOKS_PER_MINUTE: '0' };
+    large = await workers.start({ ROLE: 'api', PORT: String(port), ...limits, ...TURNS });
+    url = `http://127.0.0.1:${port}`;
+  }, PATIENCE);
+
+  it(
+    'many at once are taken one after the other: other webhooks go on, and memory does not grow with them',
+    async () => {
+      const { id, path, secret } = await hook('many', 'verify: github');
+      const small = await hook('small', '');
+      const body = JSON.stringify({ action: 'opened', text: FILL });
+      expect((await send(path, body, github(secret, body, 'first'))).status).toBe(200);
+      const before = large.memory;
+      await longestTurn(large);
+      let isOver = false;
+      const sending = Promise.all(
+        Array.from({ length: 8 }, async (_, n) => {
+          for (;;) {
+            const { status } = await send(path, body, github(secret, body, `large ${n}`));
+            if (status !== 503) return status;
+          }
+        }),
+      ).finally(() => {
+        isOver = true;
+      });
+      let memory = 0;
+      while (!isOver) {
+        memory = Math.max(memory, large.memory);
+        expect((await send(small.path, '{}')).status).toBe(200);
+      }
+      expect(await sending).toEqual(Array(8).fill(200));
+      expect(await longestTurn(large)).toBeLessThan(MAX_TURN_MS);
+      expect(memory - before).toBeLessThan(16 * LARGE);
+      expect(await statesOf(id)).toEqual(Array(9).fill('accepted'));
+      expect((await send(path, body, github(secret, body, 'large 3'))).body.duplicate).toBe(true);
+    },
+    PATIENCE,
+  );
+
+  it('they are refused where they are forged, too long, broken, or their length is not said', async () => {
+    const { id, path, secret } = await hook('refused', 'verify: github');
+    const body = JSON.stringify({ text: FILL });
+    expect((await send(path, body, github('other', body, 'a'))).status).toBe(401);
+    const broken = body.slice(0, -1);
+    expect((await send(path, broken, github(secret, broken, 'b'))).status).toBe(400);
+    const deep = '['.repeat(2 * MIB);
+    expect((await send(path, deep, github(secret, deep, 'c'))).status).toBe(422);
+    const pieces = (chunks: number) =>
+      sendPieces(path, 'transfer-encoding: chunked\r\nconnection: close', async function* () {
+        for (let n = 0; n < chunks; n++) yield `${MIB.toString(16)}\r\n${'x'.repeat(MIB)}\r\n`;
+        yield '0\r\n\r\n';
+      });
+    expect(await pieces(3)).toBe('HTTP/1.1 411 Length Required');
+    const head = `content-length: ${LARGE + 1}\r\nconnection: close`;
+    expect(await sendPieces(path, head, async function* () {})).toBe('HTTP/1.1 413 Payload Too Large');
+    expect(await statesOf(id)).toEqual([]);
+    expect(large.errors).toEqual([]);
   });
 });
 

@@ -17,6 +17,9 @@ import {
   ReplayDelivery,
 } from './views/index.js';
 
+/** What is longer is for runs alone. */
+const MAX_SHOWN_BYTES = 4 * 1024 * 1024;
+
 type Asked = DeliveryRow & { readonly organization_id: string };
 
 /** What came in for automations, with the reason where it led to no run. */
@@ -69,8 +72,9 @@ export class DeliveriesService {
   })
   async read(actor: Actor, { id }: DeliveryId): Promise<DeliveryView> {
     const delivery = await this.require(actor, 'automation.read', id);
-    const payload = this.deliveries.payloadOf(delivery);
-    return { ...viewOf(delivery), ...(payload !== undefined && { payload: JSON.parse(payload) }) };
+    if (delivery.payload_bytes > MAX_SHOWN_BYTES) return viewOf(delivery);
+    const payload = await this.deliveries.payloadOf(delivery);
+    return { ...viewOf(delivery), ...(payload && { payload: JSON.parse(payload.toString()) }) };
   }
 
   @Action({
@@ -106,7 +110,7 @@ export class DeliveriesService {
   }
 }
 
-function viewOf(row: Omit<DeliveryRow, 'sealed_payload'>): DeliveryView {
+function viewOf(row: DeliveryRow): DeliveryView {
   const { id, workspace_id, deployment_id, trigger_id, kind, state, reason, key, payload_bytes, headers } =
     row;
   return {

@@ -9,7 +9,6 @@ export {
 export {
   type AutomationDefinition,
   type FileTrigger,
-  matchesFilter,
   type NotificationTrigger,
   type ScheduleTrigger,
   type Verification,
@@ -28,6 +27,7 @@ export {
   type DeliveryRow,
   type DeploymentRow,
   DeploymentsStore,
+  type LiveDeployment,
   type TriggerRow,
   type VersionRow,
 } from './records/index.js';

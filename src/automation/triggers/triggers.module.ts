@@ -13,6 +13,7 @@ import {
   ForgedSignatures,
   HooksController,
   HooksStore,
+  WebhookBodies,
   WebhookIntake,
   WebhookRotation,
   WebhookSecrets,
@@ -28,7 +29,7 @@ import {
     ...[FilesStore, FileSetup, ChangeReader, ChangeWatch, WindowFiring],
     ...[NotificationTriggersStore, NotificationSetup, NotificationReader],
     ...[HooksStore, WebhookSecrets, WebhookSetup, WebhookIntake, WebhookRotation, ForgedSignatures],
-    ExposedWebhooks,
+    ...[WebhookBodies, ExposedWebhooks],
   ],
 })
 export class TriggersModule {}

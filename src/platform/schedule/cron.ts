@@ -67,9 +67,11 @@ export class CronSchedule {
   /** The next `count` instants, none of them after `until`; fewer where there are no more. */
   nextOf(after: Date, count: number, until?: Date): Date[] {
     const found: Date[] = [];
-    for (let at = this.next(after); at !== null && found.length < count; at = this.next(at)) {
-      if (until && at > until) break;
-      found.push(at);
+    for (let at = after; found.length < count; ) {
+      const next = this.next(at);
+      if (next === null || (until && next > until)) break;
+      found.push(next);
+      at = next;
     }
     return found;
   }

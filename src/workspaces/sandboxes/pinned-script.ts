@@ -17,7 +17,7 @@ export interface PinnedScript {
   readonly language: Language;
   readonly code: Buffer;
   /** Found at $ATELIER_INPUT. */
-  readonly input?: string;
+  readonly input?: string | Buffer;
   /** The line behind which what it writes to $ATELIER_OUTPUT is printed, and which it cannot know; absent: that is not read. */
   readonly marker?: string;
 }
@@ -37,5 +37,5 @@ export ATELIER_INPUT="$d/input.json" ATELIER_OUTPUT="$d/output.json"
 ${PROGRAMS[language]} ${path} </dev/null
 code=$?
 ${result}exit $code`;
-  return { script, stdin: Buffer.concat([code, Buffer.from(input)]) };
+  return { script, stdin: Buffer.concat([code, typeof input === 'string' ? Buffer.from(input) : input]) };
 }

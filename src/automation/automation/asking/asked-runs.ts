@@ -61,7 +61,7 @@ export class AskedRuns implements BeforeApplicationShutdown {
     run: AutomationRunRow | undefined,
     which: 'same' | 'live',
   ): Promise<AutomationRunView> {
-    if (delivery.payload_bytes > 0 && !delivery.sealed_payload)
+    if (delivery.payload_bytes > 0 && !delivery.has_payload)
       throw new Conflict('What came in is not kept any more; trigger it with an input');
     const deploymentId = run?.deployment_id ?? delivery.deployment_id;
     const deployment = (deploymentId && (await this.deployments.find(deploymentId))) || null;
@@ -71,6 +71,7 @@ export class AskedRuns implements BeforeApplicationShutdown {
     const place = deployment ?? run;
     if (!definition || !place) throw new Conflict('Its version is not kept any more');
     const led = ledBy(actor);
+    const payload = await this.deliveries.payloadOf(delivery);
     const draft: Pinned | null = version ? null : (run?.draft ?? null);
     const { organization_id, workspace_id, file_path } = place;
     const { kind, headers, untrusted, trigger_id } = delivery;
@@ -78,7 +79,7 @@ export class AskedRuns implements BeforeApplicationShutdown {
       ...{ deployment, definition, actor, draft, version: version?.number },
       place: { organization_id, workspace_id, file_path },
       delivery: {
-        ...{ trigger_id, kind, key: null, headers, payload: this.deliveries.payloadOf(delivery) },
+        ...{ trigger_id, kind, key: null, headers, payload },
         ...{ ...led, untrusted: led.untrusted || untrusted, scheduled_for: timeOf(delivery.scheduled_for) },
       },
       ...(run && { replayOf: run.id, attempt: run.attempt + 1 }),

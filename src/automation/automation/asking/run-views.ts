@@ -18,7 +18,10 @@ export class RunViews {
     within?: Pick<Database, 'tables'>,
   ): Promise<AutomationRunView[]> {
     const open = runs.filter(({ state }) => state === 'running');
-    const asked = await this.runs.approvalsOf(open, within);
+    const asked = await this.runs.approvalsOf(
+      open.map(({ id }) => id),
+      within,
+    );
     return runs.map(run => runView(run, asked.get(run.id) ?? null));
   }
 }

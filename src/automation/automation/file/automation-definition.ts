@@ -1,3 +1,4 @@
+import type { Filter } from '#libs/value-filter/index.js';
 import type { Language } from '../../../workspaces/sandboxes/index.js';
 
 /** The kinds of trigger, as they are written in a file. */
@@ -11,18 +12,6 @@ export type Verification = (typeof VERIFICATIONS)[number];
 export const CONCURRENCY = ['skip', 'queue', 'replace', 'parallel'] as const;
 export const ON_APPROVAL = ['fail', 'wait', 'refuse'] as const;
 export const NOTIFY = ['failed', 'paused', 'completed'] as const;
-
-/** Dotted path into `{headers, body, query}` → what the value there has to be. */
-export type Filter = Readonly<Record<string, FilterRule>>;
-export type FilterRule =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly (string | number | boolean | null)[]
-  | { readonly not: string | number | boolean | null | readonly (string | number | boolean | null)[] }
-  /** A regular expression of RE2 that is found in a text. */
-  | { readonly matches: string };
 
 export interface ScheduleTrigger {
   readonly kind: 'schedule';

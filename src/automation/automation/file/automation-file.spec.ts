@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { isAutomationPath } from './automation-definition.js';
 import { readAutomation } from './automation-file.js';
-import { matchesFilter } from './filter.js';
 import { fillIn } from './placeholders.js';
 
 const read = (text: string) => readAutomation('automations/report.md', text);
@@ -166,18 +165,4 @@ it('fills in single values as JSON, and nothing that could be more than a value'
   expect(fillIn('{{ input.__proto__.x }} {{ run.scheduled_for }} {{ other }}', values)).toBe(
     'null null {{ other }}',
   );
-});
-
-it('lets through what its filter asks for', () => {
-  const given = { headers: { 'x-event': 'issues' }, body: { action: 'opened', sender: { bot: false } } };
-  expect(matchesFilter({}, given)).toBe(true);
-  expect(matchesFilter({ 'headers.x-event': 'issues', 'body.action': ['opened', 'closed'] }, given)).toBe(
-    true,
-  );
-  expect(matchesFilter({ 'body.sender.bot': { not: true } }, given)).toBe(true);
-  expect(matchesFilter({ 'body.action': 'closed' }, given)).toBe(false);
-  expect(matchesFilter({ 'body.missing': null }, given)).toBe(true);
-  expect(matchesFilter({ 'body.action': { matches: '^open' } }, given)).toBe(true);
-  expect(matchesFilter({ 'body.action': { matches: '^close' } }, given)).toBe(false);
-  expect(matchesFilter({ 'body.sender': { matches: '' } }, given)).toBe(false);
 });

@@ -1,4 +1,5 @@
 import type { Findings } from '#libs/front-matter/index.js';
+import { valueAt } from '#libs/value-filter/index.js';
 
 const PLACEHOLDER = /\{\{\s*([^{}]{0,200}?)\s*\}\}/g;
 const KNOWN = /^(?:input(?:\.[\w-]+)+|trigger\.kind|run\.(?:scheduled_for|id))$/;
@@ -47,11 +48,15 @@ export function fillIn(prompt: string, values: PlaceholderValues): string {
   );
 }
 
-function valueAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined),
-    value,
-  );
+/** As {@link fillIn}, where the input is JSON that was not read yet; null: there is none. */
+export function fillInJson({ prompt, text, values }: JsonToFillIn): string {
+  return fillIn(prompt, { ...values, input: text === null ? null : JSON.parse(text) });
+}
+
+interface JsonToFillIn {
+  readonly prompt: string;
+  readonly text: string | null;
+  readonly values: Omit<PlaceholderValues, 'input'>;
 }
 
 function scalarOf(value: unknown): string {
@@ -59,6 +64,3 @@ function scalarOf(value: unknown): string {
   if (typeof value !== 'string') return 'null';
   return JSON.stringify(value.replaceAll(CONTROL, ' ').slice(0, MAX_CHARACTERS).toWellFormed());
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;

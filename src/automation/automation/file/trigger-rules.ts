@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js';
 import { didYouMean } from '#libs/did-you-mean/index.js';
+import type { Filter } from '#libs/value-filter/index.js';
 import { instantOf, isTimeZone } from '#libs/zoned-time/index.js';
 import { CronSchedule, InvalidCron } from '../../../platform/schedule/index.js';
 import type { YamlMapping } from '../../../workspaces/yaml-files/index.js';
@@ -7,7 +8,6 @@ import {
   AUTOMATION_LIMITS,
   FILE_EVENTS,
   type FileTrigger,
-  type Filter,
   type HmacRule,
   MISSED,
   type NotificationTrigger,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
-import { defineTopic } from '../../../platform/topics/index.js';
+import { defineTopic, type Topics } from '../../../platform/topics/index.js';
 import type { AutomationRunRow } from './automation-runs.store.js';
 import type { DeploymentRow } from './deployments.store.js';
 
@@ -23,40 +23,43 @@ type TellingRun = Pick<
 /** Writes down what became of runs, in the transaction that makes it so. */
 export function recordRunEvents(
   unit: UnitOfWork,
+  topics: Topics,
   what: 'queued' | 'started' | 'completed' | 'failed',
   runs: readonly TellingRun[],
 ): Promise<void> {
   const events = runs.map(run => {
-    const { id, workspace_id: workspaceId, deployment_id, file_path, kind, trigger_kind, status } = run;
-    const data = { run_id: id, deployment_id, file_path, kind, trigger_kind, status };
-    return { workspaceId, data: { ...data, stop_reason: run.stop_reason } };
+    const { id, workspace_id, deployment_id, file_path, kind, trigger_kind, status, stop_reason } = run;
+    const data = { run_id: id, deployment_id, file_path, kind, trigger_kind, status, stop_reason };
+    return { workspace_id, data };
   });
-  return record(unit, `automation.run.${what}`, events);
+  return record(unit, topics, `automation.run.${what}`, events);
 }
 
 /** The same of a deployment. */
 export async function recordDeploymentEvent(
   unit: UnitOfWork,
+  topics: Topics,
   what: 'deployed' | 'paused' | 'resumed' | 'stopped',
   { id, workspace_id, file_path, state, version, paused_reason }: DeploymentRow,
 ): Promise<void> {
   const data = { deployment_id: id, file_path, state, version, paused_reason };
-  await record(unit, `automation.deployment.${what}`, [{ workspaceId: workspace_id, data }]);
+  await record(unit, topics, `automation.deployment.${what}`, [{ workspace_id, data }]);
 }
 
 async function record(
   unit: UnitOfWork,
+  topics: Topics,
   type: string,
-  events: readonly { readonly workspaceId: string; readonly data: object }[],
+  events: readonly { readonly workspace_id: string; readonly data: object }[],
 ): Promise<void> {
-  const places = events.map(({ workspaceId }) => workspaceId);
-  const topics = [...new Set(places)].map(workspaceId => automationEventsTopic(workspaceId));
   await sql`
-    with added as (
-      insert into automation_event (workspace_id, type, data, created_at)
-      select workspace_id, ${type}, data, now() from unnest(${places}::uuid[],
-        ${events.map(({ data }) => JSON.stringify(data))}::jsonb[]) as t (workspace_id, data))
-    select notify_topic(topic) from unnest(${topics}::text[]) as topic`.execute(unit.tables());
+    insert into automation_event (workspace_id, type, data, created_at)
+    select workspace_id, ${type}, data, now()
+    from json_to_recordset(${JSON.stringify(events)}::json) as t (workspace_id uuid, data jsonb)`.execute(
+    unit.tables(),
+  );
+  const places = new Set(events.map(({ workspace_id }) => workspace_id));
+  unit.afterCommit(() => topics.publish(...[...places].map(id => automationEventsTopic(id))));
 }
 
 /** What has happened to the automations of workspaces, under numbers that rise by one in each. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Insertable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { storableText } from '#libs/fields/index.js';
 import { UNATTENDED_ENDS } from '../../../agents/runs/index.js';
 import { type Actor, visibleTo, type WorkspacePermission } from '../../../platform/access/index.js';
@@ -7,7 +7,6 @@ import { Subject } from '../../../platform/actions/index.js';
 import {
   Database,
   type Row,
-  type Schema,
   storable,
   type UnitOfWork,
 } from '../../../platform/database/index.js';
@@ -43,14 +42,40 @@ export interface EndedAgentRun {
 
 export type PrintedPiece = Pick<Row<'automation_output'>, 'number' | 'text' | 'created_at'>;
 
-/** One that has not ended, as far as others of its lane ask. */
-export type OpenRun = Pick<AutomationRunRow, 'id' | 'workspace_id' | 'lane' | 'state'>;
-export type NewRun = Omit<Insertable<Schema['automation_run']>, 'state' | 'status' | 'queued_at'>;
+/** A run as it is added, with values as JSON has them. */
+export type NewRun = Pick<
+  AutomationRunRow,
+  | 'id'
+  | 'organization_id'
+  | 'workspace_id'
+  | 'deployment_id'
+  | 'version'
+  | 'file_path'
+  | 'delivery_id'
+  | 'trigger_kind'
+  | 'kind'
+  | 'lane'
+  | 'lane_max'
+  | 'actor'
+  | 'chain'
+  | 'scheduled_for'
+  | 'replay_of'
+  | 'attempt'
+  | 'draft'
+>;
 
 /** Runs of a workspace that share a limit of how many there are at once. */
 export interface Lane {
   readonly workspaceId: string;
   readonly lane: string;
+}
+
+/** What others of a lane ask about its runs that have not ended. */
+export interface OpenRuns {
+  /** How many wait to begin. */
+  readonly queued: number;
+  /** Oldest first. */
+  readonly ids: readonly string[];
 }
 
 interface Filter {
@@ -81,16 +106,19 @@ export class AutomationRunsStore {
 
   async addAll(unit: UnitOfWork, rows: readonly NewRun[]): Promise<void> {
     if (rows.length === 0) return;
-    const added = await unit
-      .tables()
-      .insertInto('automation_run')
-      .values(
-        rows.map(row => ({ ...row, state: 'queued', status: 'pending', queued_at: sql<string>`now()` })),
-      )
-      .returningAll()
-      .execute();
-    await recordRunEvents(unit, 'queued', added);
-    await this.topics.publishWithCommit(unit, AUTOMATION_RUNS_QUEUED);
+    await sql`
+      insert into automation_run (id, organization_id, workspace_id, deployment_id, version, file_path, delivery_id, trigger_kind, kind,
+        lane, lane_max, actor, chain, scheduled_for, replay_of, attempt, draft, state, status, queued_at)
+      select id, organization_id, workspace_id, deployment_id, version, file_path, delivery_id, trigger_kind, kind,
+        lane, lane_max, actor, chain, scheduled_for, replay_of, attempt, draft, 'queued', 'pending', now()
+      from json_to_recordset(${JSON.stringify(rows)}::json) as t (id uuid, organization_id uuid, workspace_id uuid,
+        deployment_id uuid, version int, file_path text, delivery_id uuid, trigger_kind text, kind text, lane text, lane_max int,
+        actor jsonb, chain uuid[], scheduled_for timestamptz, replay_of uuid, attempt int, draft jsonb)`.execute(
+      unit.tables(),
+    );
+    const queued = rows.map(row => ({ ...row, status: 'pending' as const, stop_reason: null }));
+    await recordRunEvents(unit, this.topics, 'queued', queued);
+    unit.afterCommit(() => this.topics.publish(AUTOMATION_RUNS_QUEUED));
   }
 
   find(id: string, within: Queries = this.database): Promise<AutomationRunRow | undefined> {
@@ -142,32 +170,43 @@ export class AutomationRunsStore {
 
   /** Of two transactions that ask about the runs of a lane, one waits for the other to end; all take lanes in one order. */
   async lockLanes(unit: UnitOfWork, lanes: readonly Lane[]): Promise<void> {
-    const names = lanes.map(({ workspaceId, lane }) => `automation ${workspaceId} ${lane}`);
+    if (lanes.length === 0) return;
+    const names = lanes.map(nameOf);
     await sql`select pg_advisory_xact_lock(key) from (
       select distinct hashtextextended(name, 0) as key from unnest(${names}::text[]) as name order by key offset 0) as keys`.execute(
       unit.tables(),
     );
   }
 
-  /** Those of lanes that have not ended, oldest first. */
-  async openIn(unit: UnitOfWork, lanes: readonly Lane[]): Promise<OpenRun[]> {
-    const { rows } = await sql<OpenRun>`
-      select r.id, r.workspace_id, r.lane, r.state from (select distinct workspace_id, lane from unnest(${lanes.map(({ workspaceId }) => workspaceId)}::uuid[],
-        ${lanes.map(({ lane }) => lane)}::text[]) as t (workspace_id, lane)) as asked
-      join automation_run r on r.workspace_id = asked.workspace_id and r.lane = asked.lane
-      where r.state <> 'done' order by r.id`.execute(unit.tables());
+  /** As {@link lockLanes}, of one, where nobody has it; whether it is locked now. */
+  private async isLaneFree(unit: UnitOfWork, lane: Lane): Promise<boolean> {
+    const { rows } = await sql<{ locked: boolean }>`
+      select pg_try_advisory_xact_lock(hashtextextended(${nameOf(lane)}, 0)) as locked`.execute(unit.tables());
+    return rows[0]?.locked === true;
+  }
+
+  /** Those of lanes that have not ended, in the order of the lanes. */
+  async openIn(unit: UnitOfWork, lanes: readonly Lane[]): Promise<OpenRuns[]> {
+    const { rows } = await sql<OpenRuns>`
+      select open.queued, open.ids from unnest(${lanes.map(({ workspaceId }) => workspaceId)}::uuid[],
+        ${lanes.map(({ lane }) => lane)}::text[]) with ordinality as asked (workspace_id, lane, n)
+      cross join lateral (
+        select count(*) filter (where r.state = 'queued')::int as queued, coalesce(array_agg(r.id order by r.id), '{}') as ids
+        from automation_run r
+        where r.workspace_id = asked.workspace_id and r.lane = asked.lane and r.state <> 'done') as open
+      order by asked.n`.execute(unit.tables());
     return rows;
   }
 
   /** What people are asked about runs, or tasks of them, by the run. */
   async approvalsOf(
-    runs: readonly Pick<AutomationRunRow, 'id'>[],
+    runs: readonly string[],
     within: Queries = this.database,
   ): Promise<ReadonlyMap<string, string>> {
     if (runs.length === 0) return new Map();
     const { rows } = await sql<{ automation_run_id: string; id: string }>`
       with recursive work as (
-        select id, automation_run_id from run where automation_run_id = any(${runs.map(({ id }) => id)}::uuid[]) and status = 'pending'
+        select id, automation_run_id from run where automation_run_id = any(${[...runs]}::uuid[]) and status = 'pending'
         union all
         select r.id, w.automation_run_id from run r join work w on r.parent_id = w.id where r.status = 'pending'
       )
@@ -205,13 +244,19 @@ export class AutomationRunsStore {
    * and the next one has to be looked for.
    */
   async takeQueued(unit: UnitOfWork): Promise<AutomationRunRow | 'gone' | undefined> {
+    await sql`savepoint looking`.execute(unit.tables());
     const { rows } = await sql<Pick<AutomationRunRow, 'id' | 'workspace_id' | 'lane'>>`
       select q.id, q.workspace_id, q.lane from automation_run q
       where q.state = 'queued' and ${hasRoom}
       order by q.id limit 1 for update of q skip locked`.execute(unit.tables());
     const [next] = rows;
     if (!next) return undefined;
-    await this.lockLanes(unit, [{ workspaceId: next.workspace_id, lane: next.lane }]);
+    const lane = { workspaceId: next.workspace_id, lane: next.lane };
+    if (!(await this.isLaneFree(unit, lane))) {
+      // Who has the lane may want to end this run: it is not kept from that by who waits for the lane.
+      await sql`rollback to savepoint looking`.execute(unit.tables());
+      await this.lockLanes(unit, [lane]);
+    }
     const { rows: taken } = await sql<AutomationRunRow>`
       update automation_run q set state = 'starting', ${this.rows.claimed}
       where q.id = ${next.id} and q.state = 'queued' and ${hasRoom} returning *`.execute(unit.tables());
@@ -233,8 +278,8 @@ export class AutomationRunsStore {
       where id = ${id} and state = 'starting' and cancelled_at is null returning *`.execute(unit.tables());
     const [begun] = rows;
     if (!begun) return false;
-    await recordRunEvents(unit, 'started', [begun]);
-    await this.topics.publishWithCommit(unit, automationRunTopic(id));
+    await recordRunEvents(unit, this.topics, 'started', [begun]);
+    unit.afterCommit(() => this.topics.publish(automationRunTopic(id)));
     return true;
   }
 
@@ -248,9 +293,8 @@ export class AutomationRunsStore {
       where id = ${id} and state <> 'done' returning *`.execute(unit.tables());
     const [ended] = rows;
     if (!ended) return undefined;
-    await recordRunEvents(unit, status === 'completed' ? 'completed' : 'failed', [ended]);
-    await this.topics.publishWithCommit(unit, automationRunTopic(id));
-    await this.topics.publishWithCommit(unit, AUTOMATION_RUNS_QUEUED);
+    await recordRunEvents(unit, this.topics, status === 'completed' ? 'completed' : 'failed', [ended]);
+    unit.afterCommit(() => this.topics.publish(automationRunTopic(id), AUTOMATION_RUNS_QUEUED));
     return ended;
   }
 
@@ -354,6 +398,9 @@ export class AutomationRunsStore {
     return rows.length;
   }
 }
+
+/** What the lock of a lane is called. */
+const nameOf = ({ workspaceId, lane }: Lane): string => `automation ${workspaceId} ${lane}`;
 
 /** Whether the run `r` has this text in what people see of it. */
 const holds = (

@@ -6,7 +6,12 @@ import { Database, newId, type Row, type UnitOfWork } from '../../../platform/da
 import { type Seal, Vault } from '../../../platform/vault/index.js';
 
 type Queries = Pick<Database, 'tables'>;
-export type DeliveryRow = Row<'automation_delivery'>;
+/** Without its payload, which may be large. */
+export type DeliveryRow = Omit<Row<'automation_delivery'>, 'sealed_payload'> & {
+  /** It came with something, which is kept yet. */
+  readonly has_payload: boolean;
+};
+
 
 /** Something that came in for an automation. */
 export interface NewDelivery
@@ -26,7 +31,7 @@ export interface NewDelivery
   readonly id?: string;
   readonly scheduled_for: Date | null;
   /** JSON; undefined where nothing came with it. */
-  readonly payload: string | undefined;
+  readonly payload: string | Uint8Array | undefined;
 }
 
 interface SeenKey {
@@ -40,6 +45,40 @@ export type DeliveryEnd = Pick<DeliveryRow, 'state' | 'reason'> & {
   readonly run_id?: string | null;
   readonly held_until?: Date | null;
 };
+
+/** What is longer, once it is sealed, goes into its row by a statement of its own. */
+const MAX_INLINE_BYTES = 64 * 1024;
+
+/** Of a payload, what is read at a time. */
+const PIECE_BYTES = 1024 * 1024;
+
+const COLUMN_NAMES = [
+  'd.id',
+  'd.workspace_id',
+  'd.deployment_id',
+  'd.trigger_id',
+  'd.version',
+  'd.kind',
+  'd.key',
+  'd.state',
+  'd.reason',
+  'd.headers',
+  'd.payload_bytes',
+  'd.chain',
+  'd.depth',
+  'd.untrusted',
+  'd.scheduled_for',
+  'd.held_until',
+  'd.received_at',
+  'd.run_id',
+] as const;
+const HAS_PAYLOAD = sql<boolean>`d.sealed_payload is not null as has_payload`;
+const COLUMNS = [...COLUMN_NAMES, sql<boolean>`d.sealed_payload is not null`.as('has_payload')] as const;
+
+const bytesOf = (payload: string | Uint8Array): Buffer =>
+  typeof payload === 'string'
+    ? Buffer.from(payload)
+    : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
 
 /** What came in, whether it led to a run or not. */
 @Injectable()
@@ -64,18 +103,32 @@ export class DeliveriesStore {
     added: readonly { readonly delivery: NewDelivery; readonly end: DeliveryEnd }[],
   ): Promise<string[]> {
     if (added.length === 0) return [];
-    const rows = added.map(({ delivery: { payload, id = newId(), headers, ...row }, end }) => ({
-      ...row,
-      ...{ state: end.state, reason: end.reason, run_id: end.run_id ?? null },
-      held_until: end.held_until?.toISOString() ?? null,
-      id,
-      headers: JSON.stringify(headers),
-      chain: [...row.chain],
-      sealed_payload: payload === undefined ? null : this.seal.close(payload, id),
-      payload_bytes: payload === undefined ? 0 : Buffer.byteLength(payload),
-      received_at: sql<string>`now()`,
-    }));
-    await unit.tables().insertInto('automation_delivery').values(rows).execute();
+    const large: { id: string; sealed: Buffer }[] = [];
+    const rows = added.map(({ delivery: { payload, id = newId(), ...row }, end }) => {
+      const sealed = payload === undefined ? null : this.seal.close(bytesOf(payload), id);
+      const isLarge = sealed !== null && sealed.length > MAX_INLINE_BYTES;
+      if (isLarge) large.push({ id, sealed });
+      return {
+        ...{ ...row, id, state: end.state, reason: end.reason },
+        ...{ run_id: end.run_id ?? null, held_until: end.held_until ?? null },
+        sealed_payload: isLarge || sealed === null ? null : sealed.toString('base64'),
+        payload_bytes: payload === undefined ? 0 : bytesOf(payload).length,
+      };
+    });
+    await sql`
+      insert into automation_delivery (id, workspace_id, deployment_id, trigger_id, version, kind, key, headers, chain, depth, untrusted,
+        scheduled_for, held_until, state, reason, run_id, payload_bytes, sealed_payload, received_at)
+      select id, workspace_id, deployment_id, trigger_id, version, kind, key, headers, chain, depth, untrusted,
+        scheduled_for, held_until, state, reason, run_id, payload_bytes, decode(sealed_payload, 'base64'), now()
+      from json_to_recordset(${JSON.stringify(rows)}::json) as t (id uuid, workspace_id uuid, deployment_id uuid, trigger_id uuid,
+        version int, kind text, key text, headers jsonb, chain uuid[], depth int, untrusted boolean, scheduled_for timestamptz,
+        held_until timestamptz, state text, reason text, run_id uuid, payload_bytes int, sealed_payload text)`.execute(
+      unit.tables(),
+    );
+    for (const { id, sealed } of large)
+      await sql`update automation_delivery set sealed_payload = ${sealed} where id = ${id}`.execute(
+        unit.tables(),
+      );
     return rows.map(({ id }) => id);
   }
 
@@ -131,15 +184,26 @@ export class DeliveriesStore {
   find(id: string, within: Queries = this.database): Promise<DeliveryRow | undefined> {
     return within
       .tables()
-      .selectFrom('automation_delivery')
-      .selectAll()
-      .where('id', '=', id)
+      .selectFrom('automation_delivery as d')
+      .select(COLUMNS)
+      .where('d.id', '=', id)
       .executeTakeFirst();
   }
 
-  /** What came with it; undefined where nothing did, or it is not kept any more. */
-  payloadOf({ id, sealed_payload }: Pick<DeliveryRow, 'id' | 'sealed_payload'>): string | undefined {
-    return sealed_payload ? this.seal.open(sealed_payload, id)?.toString() : undefined;
+  /** What came with it, as JSON; undefined where nothing did, or it is not kept any more. */
+  async payloadOf({ id, has_payload }: Pick<DeliveryRow, 'id' | 'has_payload'>): Promise<Buffer | undefined> {
+    if (!has_payload) return undefined;
+    const pieces: Buffer[] = [];
+    // The driver takes a value apart in one go: of many megabytes, that would keep all others waiting.
+    for (let from = 1; ; from += PIECE_BYTES) {
+      const { rows } = await sql<{ piece: Buffer | null }>`
+        select substring(sealed_payload from ${from}::int for ${PIECE_BYTES}::int) as piece
+        from automation_delivery where id = ${id}`.execute(this.database.tables());
+      const piece = rows[0]?.piece ?? null;
+      if (piece === null) return undefined;
+      pieces.push(piece);
+      if (piece.length < PIECE_BYTES) return this.seal.open(Buffer.concat(pieces), id);
+    }
   }
 
   list(
@@ -151,13 +215,13 @@ export class DeliveriesStore {
       before?: string;
       limit: number;
     },
-  ): Promise<Omit<DeliveryRow, 'sealed_payload'>[]> {
+  ): Promise<DeliveryRow[]> {
     const { workspaceId, deploymentId, state, before, limit } = filter;
     let query = this.database
       .tables()
       .selectFrom('automation_delivery as d')
       .innerJoin(visibleTo<Row<'workspace'>>(actor).as('w'), 'w.id', 'd.workspace_id')
-      .selectAll('d');
+      .select(COLUMNS);
     if (workspaceId) query = query.where('d.workspace_id', '=', workspaceId);
     if (deploymentId) query = query.where('d.deployment_id', '=', deploymentId);
     if (state) query = query.where('d.state', '=', state);
@@ -192,8 +256,9 @@ export class DeliveriesStore {
           select deployment_id from automation_delivery where state = 'held' and held_until <= now()
           order by held_until limit ${limit})
         order by id for no key update skip locked)
-      select * from automation_delivery where deployment_id in (select id from due)
-        and state = 'held' and held_until <= now() order by id limit ${limit}`.execute(unit.tables());
+      select ${sql.join(COLUMN_NAMES.map(name => sql.ref(name)))}, ${HAS_PAYLOAD} from automation_delivery d
+        where d.deployment_id in (select id from due) and d.state = 'held' and d.held_until <= now()
+        order by d.id limit ${limit}`.execute(unit.tables());
     return rows;
   }
 

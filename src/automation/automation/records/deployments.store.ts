@@ -4,8 +4,9 @@ import { type Actor, visibleTo, type WorkspacePermission } from '../../../platfo
 import { Subject } from '../../../platform/actions/index.js';
 import { Database, iso, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound, unseenAs } from '../../../platform/errors/index.js';
+import { Topics } from '../../../platform/topics/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
-import type { TriggerDefinition } from '../file/index.js';
+import type { AutomationDefinition, TriggerDefinition } from '../file/index.js';
 import { recordDeploymentEvent } from './automation-events.store.js';
 import type { DeploymentState, Pinned, PinnedFile } from './automation-states.js';
 
@@ -22,12 +23,20 @@ export interface NewVersion {
   readonly pinned: Pick<Pinned, 'definition' | 'agent'>;
 }
 
+/** A deployment with what it does now. */
+export interface LiveDeployment {
+  readonly deployment: DeploymentRow;
+  /** undefined where its version is not there any more. */
+  readonly definition: AutomationDefinition | undefined;
+}
+
 /** Deployments and their versions. */
 @Injectable()
 export class DeploymentsStore {
   constructor(
     private readonly database: Database,
     private readonly workspaces: WorkspacesStore,
+    private readonly topics: Topics,
   ) {}
 
   find(id: string, within: Queries = this.database): Promise<DeploymentRow | undefined> {
@@ -78,6 +87,29 @@ export class DeploymentsStore {
     return row;
   }
 
+  /**
+   * As {@link lock}, of several, with the definitions of their live versions. `waits: false` leaves out those that others work
+   * on; of more than one at a time, no other way is sure to end.
+   */
+  async lockLive(
+    unit: UnitOfWork,
+    ids: readonly string[],
+    { waits }: { readonly waits: boolean },
+  ): Promise<LiveDeployment[]> {
+    const { rows } = await sql<DeploymentRow & { definition: AutomationDefinition | null }>`
+      select d.*, v.definition from automation_deployment d
+      left join automation_version v on v.deployment_id = d.id and v.number = d.version
+      where d.id = any(${[...ids]}::uuid[])
+      order by d.id for no key update of d ${waits ? sql`` : sql`skip locked`}`.execute(unit.tables());
+    // Of one that was deployed again while this waited for it, the version was looked up too early.
+    const late = rows.filter(({ definition }) => definition === null);
+    const definitions = await this.liveDefinitions(unit, late);
+    return rows.map(({ definition, ...deployment }) => ({
+      deployment,
+      definition: definition ?? definitions.get(deployment.id),
+    }));
+  }
+
   /** As {@link lock}, of the deployment of a file, where there is one. */
   async lockAt(unit: UnitOfWork, workspaceId: string, filePath: string): Promise<void> {
     await sql`select from automation_deployment
@@ -122,7 +154,7 @@ export class DeploymentsStore {
         updated_at = now()
       returning *`.execute(unit.tables());
     const [row] = rows as [DeploymentRow];
-    await recordDeploymentEvent(unit, 'deployed', row);
+    await recordDeploymentEvent(unit, this.topics, 'deployed', row);
     const { files, digest, pinned } = version;
     await unit
       .tables()
@@ -164,7 +196,7 @@ export class DeploymentsStore {
       .returningAll()
       .executeTakeFirstOrThrow();
     const what = changes.version === undefined ? changes.state : 'deployed';
-    if (what !== undefined) await recordDeploymentEvent(unit, what === 'live' ? 'resumed' : what, changed);
+    if (what !== undefined) await recordDeploymentEvent(unit, this.topics, what === 'live' ? 'resumed' : what, changed);
     return changed;
   }
 
@@ -284,14 +316,18 @@ export class DeploymentsStore {
   }
 
   /** The versions that are live, by the ids of the deployments. */
-  async liveVersions(
+  async liveDefinitions(
     unit: UnitOfWork,
-    deployments: readonly Pick<DeploymentRow, 'id'>[],
-  ): Promise<ReadonlyMap<string, VersionRow>> {
-    const { rows } = await sql<VersionRow>`
-      select v.* from automation_deployment d join automation_version v on v.deployment_id = d.id and v.number = d.version
-      where d.id = any(${deployments.map(({ id }) => id)}::uuid[])`.execute(unit.tables());
-    return new Map(rows.map(row => [row.deployment_id, row]));
+    deployments: readonly Pick<DeploymentRow, 'id' | 'version'>[],
+  ): Promise<ReadonlyMap<string, AutomationDefinition>> {
+    if (deployments.length === 0) return new Map();
+    const { rows } = await sql<Pick<VersionRow, 'deployment_id' | 'definition'>>`
+      select v.deployment_id, v.definition from unnest(${deployments.map(({ id }) => id)}::uuid[],
+        ${deployments.map(({ version }) => version)}::int[]) as live (id, version)
+      join automation_version v on v.deployment_id = live.id and v.number = live.version`.execute(
+      unit.tables(),
+    );
+    return new Map(rows.map(row => [row.deployment_id, row.definition]));
   }
 
   /** Newest first. */

@@ -7,7 +7,7 @@ export {
   AutomationRunsStore,
   type Lane,
   type NewRun,
-  type OpenRun,
+  type OpenRuns,
   type RunOutcome,
 } from './automation-runs.store.js';
 export * from './automation-states.js';
@@ -15,6 +15,7 @@ export { DeliveriesStore, type DeliveryEnd, type DeliveryRow, type NewDelivery }
 export {
   type DeploymentRow,
   DeploymentsStore,
+  type LiveDeployment,
   type NewVersion,
   type TriggerRow,
   type VersionRow,

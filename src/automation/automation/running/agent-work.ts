@@ -9,7 +9,7 @@ import { AuthorityLost, StandingAuthority } from '../../../workspaces/core/index
 import { type AutomationRunRow, AutomationRunsStore, DeploymentsStore } from '../records/index.js';
 import { Expectations } from './expectations.js';
 import { RunEnds } from './run-ends.js';
-import { messageOf, type RunMeans, RunMeansReader } from './run-means.js';
+import { type RunMeans, RunMeansReader } from './run-means.js';
 import { toolListsOf } from './tool-lists.js';
 
 const AT_ONCE = 20;
@@ -55,7 +55,7 @@ export class AgentWork {
       ...{
         title: definition.name,
         agentName: null,
-        text: messageOf(run, means),
+        text: await this.means.messageOf(run, means),
         model: agent.model,
         onApproval,
       },

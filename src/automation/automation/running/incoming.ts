@@ -15,7 +15,7 @@ import {
   type Lane,
   type NewDelivery,
   type NewRun,
-  type OpenRun,
+  type OpenRuns,
   type Pinned,
 } from '../records/index.js';
 import { ChainGuard } from './chain-guard.js';
@@ -80,22 +80,24 @@ export class Intake {
   }
 
   private async acceptApart(unit: UnitOfWork, some: readonly InLane[]): Promise<Accepted[]> {
-    await this.runs.lockLanes(unit, some);
-    const open = Map.groupBy(await this.runs.openIn(unit, some), run =>
-      nameOf({ workspaceId: run.workspace_id, lane: run.lane }),
+    await this.runs.lockLanes(unit, some.filter(isShared));
+    const open = await this.openIn(unit, some);
+    const facts = new Facts(
+      scope => this.budgets.isReached(unit, scope),
+      () => this.runs.approvalsOf([...open.values()].flatMap(({ ids }) => ids), unit),
     );
     const decided: Decided[] = [];
     const told = new Set<string>();
     for (const one of some) {
-      const inLane = open.get(nameOf(one)) ?? [];
-      const against = await this.against(unit, one.incoming, inLane);
+      const inLane = open.get(nameOf(one)) as CountedRuns;
+      const against = await this.against(unit, one.incoming, inLane, facts);
       await this.tell(unit, one.incoming.deployment, against?.reason ?? null, told);
       const end = against ?? { state: 'accepted' as const, reason: null, run_id: newId() };
       decided.push({ ...one, end });
+      if (!end.run_id) continue;
       // The next of its lane finds it there.
-      const { workspaceId: workspace_id, lane } = one;
-      if (end.run_id)
-        open.set(nameOf(one), [...inLane, { id: end.run_id, workspace_id, lane, state: 'queued' }]);
+      inLane.queued++;
+      inLane.ids.push(end.run_id);
     }
     await this.write(unit, decided);
     await this.runs.addAll(unit, decided.filter(({ end }) => end.run_id).map(runOf));
@@ -104,6 +106,21 @@ export class Intake {
     return decided.map(({ id, end }) => ({
       ...{ deliveryId: id, runId: end.run_id ?? null, state: end.state, reason: end.reason },
     }));
+  }
+
+  /** The runs of lanes that have not ended. */
+  private async openIn(unit: UnitOfWork, some: readonly InLane[]): Promise<Map<string, CountedRuns>> {
+    const lanes = [...new Map(some.map(one => [nameOf(one), one])).entries()];
+    const open = await this.runs.openIn(
+      unit,
+      lanes.map(([, one]) => one),
+    );
+    return new Map(
+      lanes.map(([name], at) => {
+        const { queued = 0, ids = [] } = open[at] ?? {};
+        return [name, { queued, ids: [...ids] }];
+      }),
+    );
   }
 
   private async write(unit: UnitOfWork, decided: readonly Decided[]): Promise<void> {
@@ -127,17 +144,15 @@ export class Intake {
   private async against(
     unit: UnitOfWork,
     { deployment, place, definition, delivery, held, isAsked = false }: Incoming,
-    open: readonly OpenRun[],
+    open: OpenRuns,
+    facts: Facts,
   ): Promise<DeliveryEnd | undefined> {
     const skipped = (reason: string) => ({ state: 'skipped' as const, reason });
     // What was held has passed the guard.
     const objection = held ? undefined : await this.guard.against(unit, deployment, place, delivery);
     if (objection) return skipped(objection);
     const { organization_id: organizationId, workspace_id: workspaceId } = place;
-    if (
-      definition.work.kind === 'agent' &&
-      (await this.budgets.isReached(unit, { organizationId, workspaceId }))
-    )
+    if (definition.work.kind === 'agent' && (await facts.isBudgetReached({ organizationId, workspaceId })))
       return skipped('budget');
     if (deployment && !isAsked) {
       const cap = await this.reachedCap(unit, deployment, definition);
@@ -146,13 +161,12 @@ export class Intake {
     }
     const { policy: chosen } = definition.concurrency;
     const policy = chosen ?? (delivery.kind === 'schedule' ? 'skip' : 'queue');
-    if (policy === 'skip' && open.length > 0) {
-      const [approval] = (await this.runs.approvalsOf(open, unit)).values();
+    if (policy === 'skip' && open.ids.length > 0) {
+      const approval = await facts.approvalOf(open.ids);
       return skipped(approval ? `waiting_for_approval:${approval}` : 'still_running');
     }
-    if (policy === 'replace') for (const { id } of open) await this.ends.cancel(unit, id, 'replaced');
-    else if (open.filter(({ state }) => state === 'queued').length >= MAX_QUEUED)
-      return skipped('queue_full');
+    if (policy === 'replace') for (const id of open.ids) await this.ends.cancel(unit, id, 'replaced');
+    else if (open.queued >= MAX_QUEUED) return skipped('queue_full');
     return undefined;
   }
 
@@ -188,6 +202,41 @@ export class Intake {
   }
 }
 
+/** What a transaction asks once, however many of those that it is about want to know it. */
+class Facts {
+  private readonly budgets = new Map<string, Promise<boolean>>();
+  private approvals: Promise<ReadonlyMap<string, string>> | undefined;
+
+  constructor(
+    private readonly isReached: (scope: BudgetScope) => Promise<boolean>,
+    private readonly approvalsOfAll: () => Promise<ReadonlyMap<string, string>>,
+  ) {}
+
+  isBudgetReached(scope: BudgetScope): Promise<boolean> {
+    const known = this.budgets.get(scope.workspaceId) ?? this.isReached(scope);
+    this.budgets.set(scope.workspaceId, known);
+    return known;
+  }
+
+  /** The approval that one of these runs waits for. */
+  async approvalOf(ids: readonly string[]): Promise<string | undefined> {
+    this.approvals ??= this.approvalsOfAll();
+    const approvals = await this.approvals;
+    return ids.map(id => approvals.get(id)).find(approval => approval !== undefined);
+  }
+}
+
+interface BudgetScope {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+/** As {@link OpenRuns}, with what is added meanwhile. */
+interface CountedRuns {
+  queued: number;
+  readonly ids: string[];
+}
+
 /** With the lane of its run, and the id of its delivery. */
 interface InLane extends Lane {
   readonly id: string;
@@ -203,6 +252,13 @@ function inLane(incoming: Incoming): InLane {
   const lane = definition.concurrency.group ?? deployment?.id ?? newId();
   return { id: delivery.id ?? newId(), workspaceId: place.workspace_id, lane, incoming };
 }
+
+/**
+ * Whether others than its deployment, which is locked, may add to the lane or end its runs: those of a group, or one that
+ * replaces what is about to begin.
+ */
+const isShared = ({ incoming: { definition } }: InLane): boolean =>
+  definition.concurrency.group !== null || definition.concurrency.policy === 'replace';
 
 const nameOf = ({ workspaceId, lane }: Lane): string => `${workspaceId} ${lane}`;
 const versionOf = ({ version, deployment }: Incoming): number | null =>
@@ -255,8 +311,8 @@ function runOf({ id: delivery_id, lane, incoming, end }: Decided): NewRun {
   return {
     ...{ id: end.run_id as string, organization_id, workspace_id, file_path, delivery_id },
     ...{ deployment_id: deployment?.id ?? null, version: versionOf(incoming) },
-    draft: draft && JSON.stringify(draft),
-    actor: JSON.stringify({ ...actor, surface: undefined, chain: led }),
+    draft,
+    actor: { ...actor, surface: undefined, chain: led },
     ...{
       trigger_kind: delivery.kind,
       kind: definition.work.kind,

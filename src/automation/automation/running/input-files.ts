@@ -28,7 +28,8 @@ export class InputFiles implements OnModuleInit {
   private async of(run: AutomationRunRow): Promise<FilesToShow | undefined> {
     const means = await this.means.of(run);
     if (!means) return undefined;
-    const { pinned, payload = 'null' } = means;
+    const { pinned } = means;
+    const payload = (await this.means.payloadOf(means)) ?? 'null';
     const { work } = pinned.definition;
     return {
       to: FOLDER,

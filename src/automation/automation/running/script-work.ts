@@ -123,10 +123,11 @@ export class ScriptWork {
 
   private async perform(
     run: AutomationRunRow,
-    { pinned, payload = 'null' }: RunMeans,
+    means: RunMeans,
     { output, log }: { output: ScriptOutput; log: ScriptLog },
     signal: AbortSignal,
   ) {
+    const { pinned } = means;
     const { work, actions, limits } = pinned.definition;
     const language = work.kind === 'script' ? work.language : 'bash';
     const workspace = await this.authority.require(run.actor, run.workspace_id, 'code.run');
@@ -136,6 +137,7 @@ export class ScriptWork {
       allowlist: new ActionAllowlist(actions),
     });
     const code = Buffer.from(pinned.code ?? '');
+    const payload = await this.means.payloadOf(means);
     const { script, stdin } = runPinned({ language, code, input: payload, marker: output.marker });
     const { result, changes, refusal } = await this.scripts.run(
       workspace,

@@ -9,8 +9,22 @@ export function nextFires(
   count: number,
   until?: Date,
 ): Date[] {
-  if (cron !== null) return new CronSchedule(cron, timezone).nextOf(after, count, until);
+  if (cron !== null) return scheduleOf(cron, timezone).nextOf(after, count, until);
   const [date = '', time = ''] = (at ?? '').split('T');
   const once = instantOf({ date, time: time.slice(0, 5) }, timezone);
   return once > after && !(until && once > until) ? [once] : [];
+}
+
+const MAX_KEPT = 500;
+/** By expression and zone: a schedule knows when its zone changes next, which takes longer to find out than the next slot. */
+const kept = new Map<string, CronSchedule>();
+
+function scheduleOf(cron: string, timezone: string): CronSchedule {
+  const name = `${timezone} ${cron}`;
+  const known = kept.get(name);
+  if (known) return known;
+  if (kept.size >= MAX_KEPT) kept.clear();
+  const made = new CronSchedule(cron, timezone);
+  kept.set(name, made);
+  return made;
 }

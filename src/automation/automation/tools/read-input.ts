@@ -72,8 +72,9 @@ export class ReadInputTool implements ToolProvider, OnModuleInit {
   private async read(callId: string, { offset = 0 }: ReadInput) {
     const run = await this.runs.ofAgentRun(callId);
     const delivery = run && (await this.deliveries.find(run.delivery_id));
-    const payload = delivery && this.deliveries.payloadOf(delivery);
-    if (payload === undefined) return failed('Nothing came in for this run');
+    const bytes = delivery && (await this.deliveries.payloadOf(delivery));
+    if (bytes === undefined) return failed('Nothing came in for this run');
+    const payload = bytes.toString();
     const part = payload.slice(offset, offset + MAX_CHARACTERS).toWellFormed();
     const end = offset + part.length;
     const rest =

@@ -515,7 +515,7 @@ export class DeliveryView {
   @Field.integer('Length of what came with it', { example: 120 })
   payload_bytes: number;
 
-  @Field.json('What came with it; only where one delivery is read', {
+  @Field.json('What came with it; only where one delivery is read, and up to 4 MiB', {
     optional: true,
     example: { action: 'opened' },
   })

@@ -1,4 +1,5 @@
 import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { matchesFilter } from '#libs/value-filter/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, iso, isoOrNull, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Log } from '../../../platform/log/index.js';
@@ -9,7 +10,6 @@ import {
   type DeploymentRow,
   DeploymentsStore,
   Intake,
-  matchesFilter,
 } from '../../automation/index.js';
 import { NOTIFICATIONS_ADDED } from '../../notifications/index.js';
 import {

@@ -9,14 +9,15 @@ import {
   type DeploymentRow,
   DeploymentsStore,
   Intake,
+  type AutomationDefinition,
   type TriggerRow,
-  type VersionRow,
 } from '../../automation/index.js';
 import { timesOf } from './schedule-setup.js';
 import { SchedulesStore } from './schedules.store.js';
 import { type DueSlots, dueSlots, jitterMs } from './slots.js';
 
-const AT_ONCE = 100;
+/** One transaction fires so many: some hundred share what a commit and its statements cost, and keep few locks for long. */
+const AT_ONCE = 500;
 
 /**
  * Fires schedules. One transaction writes the delivery of a slot, its run and the time of the next slot, so that a crash
@@ -64,12 +65,12 @@ export class ScheduleFiring implements OnApplicationBootstrap {
       if (due.length === 0) return 0;
       const now = await this.schedules.now(unit);
       const deployments = due.map(({ deployment }) => deployment);
-      const versions = await this.deployments.liveVersions(unit, deployments);
+      const definitions = await this.deployments.liveDefinitions(unit, deployments);
       const found = due.flatMap(({ deployment, triggers }) =>
         triggers.map(trigger => ({ deployment, trigger, ...dueOf(trigger, now) })),
       );
-      const slots = found.flatMap(slotsOf).filter(({ deployment }) => versions.has(deployment.id));
-      await this.write(unit, slots, versions);
+      const slots = found.flatMap(slotsOf).filter(({ deployment }) => definitions.has(deployment.id));
+      await this.write(unit, slots, definitions);
       await this.schedules.setTimes(
         unit,
         found.map(({ trigger, next }) => ({ id: trigger.id, ...timesOf(trigger, next) })),
@@ -81,7 +82,7 @@ export class ScheduleFiring implements OnApplicationBootstrap {
   private async write(
     unit: UnitOfWork,
     slots: readonly Slot[],
-    versions: ReadonlyMap<string, VersionRow>,
+    definitions: ReadonlyMap<string, AutomationDefinition>,
   ): Promise<void> {
     const isNew = await this.deliveries.seeAll(
       unit,
@@ -96,7 +97,7 @@ export class ScheduleFiring implements OnApplicationBootstrap {
       unit,
       firing.map(({ deployment, delivery }) => ({
         ...{ deployment, place: deployment, draft: null, actor: deployment.actor, delivery },
-        definition: (versions.get(deployment.id) as VersionRow).definition,
+        definition: definitions.get(deployment.id) as AutomationDefinition,
       })),
     );
   }

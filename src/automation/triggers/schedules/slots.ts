@@ -26,6 +26,19 @@ export function jitterMs({ jitterSeconds }: ScheduleTrigger, triggerId: string):
 
 /** The slots from `first` on that are due at `now`, both without jitter, and what becomes of each. */
 export function dueSlots(schedule: ScheduleTrigger, first: Date, now: Date): DueSlots {
+  return alone(schedule, first, now) ?? manySlots(schedule, first, now);
+}
+
+/** Of a slot that is fresh and the only one that is due, as nearly all are; undefined where it is not so. */
+function alone(schedule: ScheduleTrigger, first: Date, now: Date): DueSlots | undefined {
+  const late = now.getTime() - first.getTime();
+  if (late < 0 || late > Math.min(GRACE_MS, schedule.catchUpSeconds * 1000)) return undefined;
+  const [slot, next = null] = nextFires(schedule, new Date(first.getTime() - 1), 2);
+  if (slot?.getTime() !== first.getTime() || (next && next <= now)) return undefined;
+  return { fires: [slot], missed: [], next };
+}
+
+function manySlots(schedule: ScheduleTrigger, first: Date, now: Date): DueSlots {
   const slots = newestFrom(schedule, first, now);
   const [next = null] = nextFires(schedule, now, 1);
   const isFresh = (slot: Date) => now.getTime() - slot.getTime() <= GRACE_MS;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { GatheredWork } from '#libs/gathered-work/index.js';
 import {
   type Actor,
   roleAllows,
@@ -32,21 +33,34 @@ export interface OpenHook {
   readonly created_at: string;
 }
 
+const MAX_FOUND = 50;
+
 /** Finds webhooks by their addresses. */
 @Injectable()
 export class HooksStore {
+  /** Those that are looked for while others are found are found together. */
+  private readonly found = new GatheredWork<string, Hook | undefined>((_, hashes) => this.findAll(hashes), {
+    maxItems: MAX_FOUND,
+  });
+
   constructor(
     private readonly database: Database,
     private readonly workspaces: WorkspacesStore,
   ) {}
 
-  async find(tokenHash: string): Promise<Hook | undefined> {
-    const { rows } = await sql<Hook>`
-      select t.id, t.deployment_id, t.config, t.secrets, d.state
-      from automation_trigger t join automation_deployment d on d.id = t.deployment_id
-      where (t.token_hash = ${tokenHash} or (t.old_token_hash = ${tokenHash} and t.old_token_until > now()))
-        and t.kind = 'webhook' and t.position is not null`.execute(this.database.tables());
-    return rows[0];
+  find(tokenHash: string): Promise<Hook | undefined> {
+    return this.found.do('', tokenHash);
+  }
+
+  private async findAll(hashes: readonly string[]): Promise<(Hook | undefined)[]> {
+    const { rows } = await sql<Hook & { hash: string }>`
+      select asked.hash, t.id, t.deployment_id, t.config, t.secrets, d.state
+      from unnest(${[...new Set(hashes)]}::text[]) as asked (hash)
+      join automation_trigger t on t.token_hash = asked.hash or (t.old_token_hash = asked.hash and t.old_token_until > now())
+      join automation_deployment d on d.id = t.deployment_id
+      where t.kind = 'webhook' and t.position is not null`.execute(this.database.tables());
+    const hooks = new Map(rows.map(({ hash, ...hook }) => [hash, hook]));
+    return hashes.map(hash => hooks.get(hash));
   }
 
   /** 404 where the caller does not see its workspace, 403 where their role is too low. */

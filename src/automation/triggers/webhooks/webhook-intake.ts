@@ -1,19 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { GatheredWork } from '#libs/gathered-work/index.js';
+import { isDeadlock, isOutage } from '#libs/resilient-postgres/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Gone, Unavailable } from '../../../platform/errors/index.js';
 import {
+  type AutomationDefinition,
   AutomationRunsStore,
   DeliveriesStore,
   type DeploymentRow,
   DeploymentsStore,
   type Incoming,
   Intake,
-  matchesFilter,
-  type WebhookTrigger,
 } from '../../automation/index.js';
 import type { Hook } from './hooks.store.js';
-import type { WebhookInput } from './webhook-body.js';
 
 const PAUSED_SECONDS = 3600;
 
@@ -30,33 +29,39 @@ export interface WebhookAnswer {
 /** A webhook whose signature is right. */
 interface Webhook {
   readonly hook: Hook;
-  readonly config: WebhookTrigger;
-  readonly input: WebhookInput;
-  /** The input as JSON. */
-  readonly payload: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What came, as JSON. */
+  readonly payload: string | Uint8Array;
   /** What tells it from others of its trigger, where its sender says. */
   readonly key: string | null;
+  /** Whether the filter of its trigger lets it through. */
+  readonly isWanted: boolean;
 }
-
-type Delivery = Incoming['delivery'];
 
 /** A webhook with what it becomes. */
 interface Taken extends Webhook {
   readonly id: string;
-  readonly delivery: Delivery;
+  readonly delivery: Incoming['delivery'];
+  readonly deployment: DeploymentRow;
+  readonly definition: AutomationDefinition;
 }
 
 /** Of one transaction. */
 const MAX_TOGETHER = 50;
-const MAX_BYTES_TOGETHER = 16_000_000;
+const MAX_BYTES_TOGETHER = 4_000_000;
+
+/** An answer, or what its sender gets instead; undefined where the webhook has to be taken on its own. */
+type Outcome = WebhookAnswer | Error | undefined;
 
 /**
- * Writes down webhooks whose signature is right, and starts runs for them, before the answer. What comes for a deployment while
- * others of it are written down is written down with the next ones, in one transaction.
+ * Writes down webhooks whose signature is right, and starts runs for them, before the answer. What comes while others are
+ * written down is written down with the next ones, in one transaction. What that cannot take, because others work on its
+ * deployment or because something in it fails, is written down with those of its own deployment, and at last alone.
  */
 @Injectable()
 export class WebhookIntake {
-  private readonly gathered: GatheredWork<Webhook, WebhookAnswer>;
+  private readonly together: GatheredWork<Webhook, Outcome>;
+  private readonly ofDeployment: GatheredWork<Webhook, Outcome>;
 
   constructor(
     private readonly database: Database,
@@ -65,41 +70,87 @@ export class WebhookIntake {
     private readonly runs: AutomationRunsStore,
     private readonly intake: Intake,
   ) {
-    this.gathered = new GatheredWork((deploymentId, webhooks) => this.takeAll(deploymentId, webhooks), {
+    const rules = {
       maxItems: MAX_TOGETHER,
       maxSize: MAX_BYTES_TOGETHER,
-      sizeOf: ({ payload }) => payload.length,
-    });
+      sizeOf: ({ payload }: Webhook) => payload.length,
+    };
+    this.together = new GatheredWork((_, webhooks) => this.attempt(webhooks, false), rules);
+    this.ofDeployment = new GatheredWork((_, webhooks) => this.attempt(webhooks, true), rules);
   }
 
-  take(hook: Hook, config: WebhookTrigger, input: WebhookInput, key: string | null): Promise<WebhookAnswer> {
-    const payload = JSON.stringify(input);
-    return this.gathered.do(hook.deployment_id, { hook, config, input, payload, key });
+  async take(webhook: Webhook): Promise<WebhookAnswer> {
+    const isLarge = webhook.payload.length > MAX_BYTES_TOGETHER;
+    const outcome =
+      (!isLarge && (await this.together.do('', webhook))) ||
+      (!isLarge && (await this.ofDeployment.do(webhook.hook.deployment_id, webhook))) ||
+      (await this.takeAll([webhook], true))[0];
+    if (outcome === undefined) throw new Gone('This automation is not deployed any more');
+    if (outcome instanceof Error) throw outcome;
+    return outcome;
   }
 
-  private takeAll(deploymentId: string, webhooks: readonly Webhook[]): Promise<WebhookAnswer[]> {
+  /** Nothing is written down of any where one fails, so that each can be tried again with fewer others. */
+  private async attempt(webhooks: readonly Webhook[], waits: boolean): Promise<Outcome[]> {
+    try {
+      return await this.takeAll(webhooks, waits);
+    } catch (error) {
+      if (isOutage(error) && !isDeadlock(error)) throw error;
+      return webhooks.map(() => undefined);
+    }
+  }
+
+  private takeAll(webhooks: readonly Webhook[], waits: boolean): Promise<Outcome[]> {
     return this.database.transaction(async unit => {
-      const deployment = await this.deployments.lock(unit, deploymentId);
-      requireLive(deployment.state);
-      const taken = webhooks.map(webhook => takenOf(webhook));
-      const answers = new Map<string, WebhookAnswer>();
-      const { wanted, copies, unwanted } = sorted(taken);
-      for (const one of unwanted) answers.set(one.id, await this.filter(unit, deployment, one));
-      const again = await this.seenAgain(unit, wanted);
-      const accepted: Taken[] = [];
-      for (const one of wanted) {
-        const seen = again.get(one.id);
-        if (!seen || seen.isFailed) accepted.push(one);
-        else answers.set(one.id, await this.repeat(unit, deployment, one, seen.answer));
-      }
-      for (const [at, answer] of (await this.accept(unit, deployment, accepted, again)).entries())
-        answers.set(accepted[at]?.id ?? '', answer);
-      for (const [one, first] of copies) {
-        const answer = { ...(answers.get(first.id) as WebhookAnswer), duplicate: true };
-        answers.set(one.id, await this.repeat(unit, deployment, one, answer));
-      }
-      return taken.map(({ id }) => answers.get(id) as WebhookAnswer);
+      const ids = [...new Set(webhooks.map(({ hook }) => hook.deployment_id))];
+      const locked = await this.deployments.lockLive(unit, ids, { waits });
+      const live = new Map(locked.map(each => [each.deployment.id, each]));
+      const taken: Taken[] = [];
+      const places = webhooks.map(webhook => {
+        const { deployment, definition } = live.get(webhook.hook.deployment_id) ?? {};
+        if (!deployment) return undefined;
+        const against = reasonAgainst(deployment.state);
+        if (against) return against;
+        if (!definition) return new Gone('This automation is not deployed any more');
+        const one = takenOf(webhook, deployment, definition);
+        taken.push(one);
+        return one.id;
+      });
+      const answers = await this.answersTo(unit, taken);
+      return places.map(place => (typeof place === 'string' ? answers.get(place) : place));
     });
+  }
+
+  private async answersTo(unit: UnitOfWork, taken: readonly Taken[]): Promise<Map<string, WebhookAnswer>> {
+    const answers = new Map<string, WebhookAnswer>();
+    const { wanted, copies, unwanted } = sorted(taken);
+    for (const { id } of unwanted)
+      answers.set(id, { delivery_id: id, run_id: null, status: 'filtered', duplicate: false });
+    const again = await this.seenAgain(unit, wanted);
+    const accepted: Taken[] = [];
+    const repeated: Taken[] = [];
+    for (const one of wanted) {
+      const seen = again.get(one.id);
+      if (!seen || seen.isFailed) accepted.push(one);
+      else {
+        answers.set(one.id, seen.answer);
+        repeated.push(one);
+      }
+    }
+    for (const [at, answer] of (await this.accept(unit, accepted, again)).entries())
+      answers.set(accepted[at]?.id ?? '', answer);
+    for (const [one, first] of copies) {
+      answers.set(one.id, { ...(answers.get(first.id) as WebhookAnswer), duplicate: true });
+      repeated.push(one);
+    }
+    await this.deliveries.addAll(unit, [
+      ...unwanted.map(one => ({ delivery: rowOf(one), end: { state: 'filtered' as const, reason: null } })),
+      ...repeated.map(one => ({
+        delivery: { ...rowOf(one), headers: {}, payload: undefined },
+        end: { state: 'duplicate' as const, reason: null, run_id: answers.get(one.id)?.run_id },
+      })),
+    ]);
+    return answers;
   }
 
   /** What became of those before with the same keys, by the ids of the new ones; of those that failed, the new one counts. */
@@ -120,41 +171,16 @@ export class WebhookIntake {
     return again;
   }
 
-  private async filter(
-    unit: UnitOfWork,
-    deployment: DeploymentRow,
-    { id, delivery }: Taken,
-  ): Promise<WebhookAnswer> {
-    const row = { ...delivery, ...placeOf(deployment) };
-    await this.deliveries.add(unit, row, { state: 'filtered', reason: null });
-    return { delivery_id: id, run_id: null, status: 'filtered', duplicate: false };
-  }
-
-  private async repeat(
-    unit: UnitOfWork,
-    deployment: DeploymentRow,
-    { delivery }: Taken,
-    answer: WebhookAnswer,
-  ): Promise<WebhookAnswer> {
-    const row = { ...delivery, ...placeOf(deployment), headers: {}, payload: undefined };
-    await this.deliveries.add(unit, row, { state: 'duplicate', reason: null, run_id: answer.run_id });
-    return answer;
-  }
-
   private async accept(
     unit: UnitOfWork,
-    deployment: DeploymentRow,
     taken: readonly Taken[],
     again: ReadonlyMap<string, Seen>,
   ): Promise<WebhookAnswer[]> {
     if (taken.length === 0) return [];
-    const version = await this.deployments.version(deployment.id, deployment.version, unit);
-    if (!version) throw new Gone('This automation is not deployed any more');
-    const incoming = taken.map(({ id, delivery }): Incoming => {
+    const incoming = taken.map(({ id, deployment, definition, delivery }): Incoming => {
       const failed = again.get(id);
       return {
-        ...{ deployment, place: deployment, definition: version.definition, draft: null },
-        ...{ actor: deployment.actor, delivery },
+        ...{ deployment, place: deployment, definition, draft: null, actor: deployment.actor, delivery },
         ...(failed?.answer.run_id && { replayOf: failed.answer.run_id, attempt: failed.attempt + 1 }),
       };
     });
@@ -179,22 +205,14 @@ export class WebhookIntake {
   }
 }
 
-function takenOf(webhook: Webhook): Taken {
-  const { hook, input, payload, key } = webhook;
+function takenOf(webhook: Webhook, deployment: DeploymentRow, definition: AutomationDefinition): Taken {
+  const { hook, headers, payload, key } = webhook;
   const id = newId();
   const delivery = {
-    ...{
-      id,
-      trigger_id: hook.id,
-      kind: 'webhook' as const,
-      key,
-      headers: input.headers,
-      chain: [],
-      depth: 0,
-    },
+    ...{ id, trigger_id: hook.id, kind: 'webhook' as const, key, headers, chain: [], depth: 0 },
     ...{ untrusted: true, scheduled_for: null, payload },
   };
-  return { ...webhook, id, delivery };
+  return { ...webhook, id, delivery, deployment, definition };
 }
 
 /** What the filter of its trigger lets through, each key once; the later ones of a key, each with its first. */
@@ -210,7 +228,7 @@ function sorted(taken: readonly Taken[]): {
   for (const one of taken) {
     const name = one.key === null ? one.id : `${one.hook.id} ${one.key}`;
     const first = firsts.get(name);
-    if (!matchesFilter(one.config.filter, one.input)) unwanted.push(one);
+    if (!one.isWanted) unwanted.push(one);
     else if (first) copies.push([one, first]);
     else {
       firsts.set(name, one);
@@ -220,10 +238,8 @@ function sorted(taken: readonly Taken[]): {
   return { wanted, unwanted, copies };
 }
 
-const placeOf = ({ id, workspace_id, version }: DeploymentRow) => ({
-  workspace_id,
-  deployment_id: id,
-  version,
+const rowOf = ({ delivery, deployment: { id, workspace_id, version } }: Taken) => ({
+  ...{ ...delivery, workspace_id, deployment_id: id, version },
 });
 
 interface Seen {
@@ -232,8 +248,13 @@ interface Seen {
   readonly attempt: number;
 }
 
-export function requireLive(state: Hook['state']): void {
+function reasonAgainst(state: Hook['state']): Error | undefined {
   if (state === 'paused')
-    throw new Unavailable('This automation is paused', { 'retry-after': String(PAUSED_SECONDS) });
-  if (state === 'stopped') throw new Gone('This automation is stopped');
+    return new Unavailable('This automation is paused', { 'retry-after': String(PAUSED_SECONDS) });
+  return state === 'stopped' ? new Gone('This automation is stopped') : undefined;
+}
+
+export function requireLive(state: Hook['state']): void {
+  const against = reasonAgainst(state);
+  if (against) throw against;
 }

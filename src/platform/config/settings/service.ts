@@ -97,8 +97,8 @@ export const trafficSettings = {
   ),
   webhookBytes: setting(
     'WEBHOOK_BYTES',
-    'Longest body of a webhook, in bytes.',
-    asInteger(1024, 4 * 1024 * 1024),
+    'Longest body of a webhook, in bytes; at most 25 MiB.',
+    asInteger(1024, 25 * 1024 * 1024),
     1024 * 1024,
   ),
   streamsPerCredential: setting(

@@ -1,7 +1,18 @@
 import { RE2JS } from 're2js';
-import type { Filter, FilterRule } from './automation-definition.js';
 
-/** Whether what came in is what the filter asks for, all of it; headers go by their lower-case names. */
+/** Dotted path → what the value there has to be. */
+export type Filter = Readonly<Record<string, FilterRule>>;
+export type FilterRule =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly (string | number | boolean | null)[]
+  | { readonly not: string | number | boolean | null | readonly (string | number | boolean | null)[] }
+  /** A regular expression of RE2 that is found in a text. */
+  | { readonly matches: string };
+
+/** Whether all of `given` is as the filter asks for. */
 export function matchesFilter(filter: Filter, given: object): boolean {
   return Object.entries(filter).every(([path, rule]) => matches(rule, valueAt(given, path.split('.'))));
 }
@@ -14,8 +25,8 @@ function matches(rule: FilterRule, value: unknown): boolean {
   return rule === (value ?? null);
 }
 
-/** A name may hold dots, as that of a header does not. */
-function valueAt(value: unknown, path: readonly string[]): unknown {
+/** What stands at a path of own fields. */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, key) => {
     if (typeof at !== 'object' || at === null) return undefined;
     const found = Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined;

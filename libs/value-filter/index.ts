@@ -1,0 +1,1 @@
+export { type Filter, type FilterRule, matchesFilter, valueAt } from './value-filter.js';
