@@ -32,7 +32,9 @@ await bench(async () => {
      select user_id, null, 'budget', 'mail', 'off' from organization_member where organization_id = $1`,
     [organization_id],
   );
-  await rows('create table floor_notification (id uuid primary key, user_id uuid, title text, body text, at timestamptz)');
+  await rows(
+    'create table floor_notification (id uuid primary key, user_id uuid, title text, body text, at timestamptz)',
+  );
   await rows('analyze');
 
   const told = async period => {
@@ -70,5 +72,10 @@ await bench(async () => {
     times.ours.push(ours);
   }
   const [ours, floor] = [median(times.ours), median(times.floor)];
-  report(`${PEOPLE} inboxes`, floor / ours, 'goal >= 0.3', `${ours.toFixed(0)} ms; one insert ${floor.toFixed(0)} ms`);
+  report(
+    `${PEOPLE} inboxes`,
+    floor / ours,
+    'goal >= 0.3',
+    `${ours.toFixed(0)} ms; one insert ${floor.toFixed(0)} ms`,
+  );
 });

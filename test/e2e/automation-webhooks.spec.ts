@@ -232,7 +232,11 @@ describe('webhooks of several automations at once', () => {
     hooks.flatMap(one =>
       Array.from({ length: times }, async (_, n) => {
         const body = JSON.stringify({ n });
-        const { status, body: answer } = await send(one.url, body, github(one.secret, body, `${one.id} ${n}`));
+        const { status, body: answer } = await send(
+          one.url,
+          body,
+          github(one.secret, body, `${one.id} ${n}`),
+        );
         return { id: one.id, status, answer };
       }),
     );

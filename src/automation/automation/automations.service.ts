@@ -97,7 +97,11 @@ export class AutomationsService {
   async deploy(actor: Actor, input: DeployAutomation): Promise<DeployedView> {
     const workspace = await this.workspaces.require(actor, 'automation.deploy', input.workspace_id);
     const path = automationPathOf(input.file_path);
-    const { pinned, findings, files, digest } = await this.closures.read(workspace, path, input.run_as ?? actor.id);
+    const { pinned, findings, files, digest } = await this.closures.read(
+      workspace,
+      path,
+      input.run_as ?? actor.id,
+    );
     if (!pinned) throw new Invalid(firstFault(findings));
     if (input.expected_digest !== undefined && input.expected_digest !== digest)
       throw new Conflict('Its files have changed since they were validated; validate them again');

@@ -6,13 +6,13 @@ export {
   type TriggerSetup,
   TriggerSetups,
 } from './deploying/index.js';
-export {
-  type AutomationDefinition,
-  type FileTrigger,
-  type NotificationTrigger,
-  type ScheduleTrigger,
-  type Verification,
-  type WebhookTrigger,
+export type {
+  AutomationDefinition,
+  FileTrigger,
+  NotificationTrigger,
+  ScheduleTrigger,
+  Verification,
+  WebhookTrigger,
 } from './file/index.js';
 export {
   AUTOMATION_TRIGGERS,

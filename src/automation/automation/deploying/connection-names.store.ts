@@ -12,7 +12,9 @@ export class ConnectionNamesStore {
     const { rows } = await sql<{ name: string }>`
       select distinct unnest(array[c.provider, c.name]) as name
       from connection_grant g join integration_connection c on c.id = g.connection_id
-      where g.workspace_id = ${workspaceId} and (c.user_id is null or c.user_id = ${actingId}) order by name`.execute(this.database.tables());
+      where g.workspace_id = ${workspaceId} and (c.user_id is null or c.user_id = ${actingId}) order by name`.execute(
+      this.database.tables(),
+    );
     return rows.map(({ name }) => name);
   }
 }

@@ -4,12 +4,7 @@ import { storableText } from '#libs/fields/index.js';
 import { UNATTENDED_ENDS } from '../../../agents/runs/index.js';
 import { type Actor, visibleTo, type WorkspacePermission } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
-import {
-  Database,
-  type Row,
-  storable,
-  type UnitOfWork,
-} from '../../../platform/database/index.js';
+import { Database, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound, unseenAs } from '../../../platform/errors/index.js';
 import { type LeasedRows, Leases } from '../../../platform/leases/index.js';
 import { Topics } from '../../../platform/topics/index.js';
@@ -181,7 +176,9 @@ export class AutomationRunsStore {
   /** As {@link lockLanes}, of one, where nobody has it; whether it is locked now. */
   private async isLaneFree(unit: UnitOfWork, lane: Lane): Promise<boolean> {
     const { rows } = await sql<{ locked: boolean }>`
-      select pg_try_advisory_xact_lock(hashtextextended(${nameOf(lane)}, 0)) as locked`.execute(unit.tables());
+      select pg_try_advisory_xact_lock(hashtextextended(${nameOf(lane)}, 0)) as locked`.execute(
+      unit.tables(),
+    );
     return rows[0]?.locked === true;
   }
 

@@ -12,7 +12,6 @@ export type DeliveryRow = Omit<Row<'automation_delivery'>, 'sealed_payload'> & {
   readonly has_payload: boolean;
 };
 
-
 /** Something that came in for an automation. */
 export interface NewDelivery
   extends Pick<

@@ -196,7 +196,8 @@ export class DeploymentsStore {
       .returningAll()
       .executeTakeFirstOrThrow();
     const what = changes.version === undefined ? changes.state : 'deployed';
-    if (what !== undefined) await recordDeploymentEvent(unit, this.topics, what === 'live' ? 'resumed' : what, changed);
+    if (what !== undefined)
+      await recordDeploymentEvent(unit, this.topics, what === 'live' ? 'resumed' : what, changed);
     return changed;
   }
 

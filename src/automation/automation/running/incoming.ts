@@ -84,7 +84,11 @@ export class Intake {
     const open = await this.openIn(unit, some);
     const facts = new Facts(
       scope => this.budgets.isReached(unit, scope),
-      () => this.runs.approvalsOf([...open.values()].flatMap(({ ids }) => ids), unit),
+      () =>
+        this.runs.approvalsOf(
+          [...open.values()].flatMap(({ ids }) => ids),
+          unit,
+        ),
     );
     const decided: Decided[] = [];
     const told = new Set<string>();

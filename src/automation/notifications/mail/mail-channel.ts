@@ -36,7 +36,9 @@ export class MailChannel extends NotificationChannel {
     const addresses = await this.recipients.confirmedAddresses(unit, people);
     return people.map(id => {
       const address = addresses.get(id);
-      return address ? { targets: [address] } : { targets: [], reason: 'The e-mail address is not confirmed' };
+      return address
+        ? { targets: [address] }
+        : { targets: [], reason: 'The e-mail address is not confirmed' };
     });
   }
 

@@ -5,11 +5,11 @@ import { Log } from '../../../platform/log/index.js';
 import { DueTimers } from '../../../platform/schedule/index.js';
 import {
   AUTOMATION_TRIGGERS,
+  type AutomationDefinition,
   DeliveriesStore,
   type DeploymentRow,
   DeploymentsStore,
   Intake,
-  type AutomationDefinition,
   type TriggerRow,
 } from '../../automation/index.js';
 import { timesOf } from './schedule-setup.js';
