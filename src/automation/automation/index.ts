@@ -27,9 +27,7 @@ export {
   type DeliveryRow,
   type DeploymentRow,
   DeploymentsStore,
-  type LiveDeployment,
   type TriggerRow,
-  type VersionRow,
 } from './records/index.js';
 export { ChainGuard, type Incoming, Intake, loopReason } from './running/index.js';
 export { nextFires } from './schedules/index.js';

@@ -15,7 +15,6 @@ export { DeliveriesStore, type DeliveryEnd, type DeliveryRow, type NewDelivery }
 export {
   type DeploymentRow,
   DeploymentsStore,
-  type LiveDeployment,
   type NewVersion,
   type TriggerRow,
   type VersionRow,

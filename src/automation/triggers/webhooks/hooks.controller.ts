@@ -17,7 +17,7 @@ import { type Arrived, type Reading, readWebhook } from './webhook-reading.js';
 import { HOOKS, tokenHashOf, WebhookSecrets } from './webhook-secrets.js';
 
 const TOKEN = /^[\w-]{43}$/;
-const READ = task('src/automation/triggers/webhooks/webhook-reading', 'readLargeWebhook');
+const READ = task('src/automation/triggers/webhooks/webhook-reading-task', 'readLargeWebhook');
 /** Far more than a body of the largest size takes, unless it was written to take long. */
 const READ_MS = 10_000;
 

@@ -57,12 +57,6 @@ export function readWebhook({ headers, url, body, at, config, secrets }: Arrived
   }
 }
 
-/** As {@link readWebhook}, for what is handed from thread to thread. */
-export function readLargeWebhook(arrived: Arrived): Reading {
-  const reading = readWebhook(arrived);
-  return reading.is === 'taken' ? { ...reading, payload: Buffer.from(reading.payload as string) } : reading;
-}
-
 type Received = Parameters<typeof verifyWebhook>[1];
 
 function verdictOf(
