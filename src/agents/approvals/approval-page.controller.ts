@@ -1,59 +1,35 @@
-import { Controller, Get, Post, Req, Res } from '@nestjs/common';
+import { Controller, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type OpenPage, PageSessions } from '../../identity/page-sessions/index.js';
-import { type Actor, Public } from '../../platform/access/index.js';
+import { PageSessions, type PersonAtPage, PersonPages } from '../../identity/page-sessions/index.js';
+import { Public } from '../../platform/access/index.js';
 import { sendOn, sendPage } from '../../platform/pages/index.js';
-import { decisionPage, endPage, signInPage, statusOf, wordsOn } from './approval-page.js';
+import { decisionPage, endPage, statusOf, wordsOn } from './approval-page.js';
 import { ApprovalPageService } from './approval-page.service.js';
 import { APPROVAL_PAGE } from './approval-wording.js';
 
-const PAGE = `${APPROVAL_PAGE}/:approvalId`;
-
-/**
- * Where a person sees what an agent or a client wants to do, and allows it or not: forms, no scripts. Opening the page
- * changes nothing.
- */
+/** Where a person sees what an agent or a client wants to do, and allows it or not. */
 @Public()
 @ApiExcludeController()
-@Controller()
-export class ApprovalPageController {
+@Controller(APPROVAL_PAGE)
+export class ApprovalPageController extends PersonPages {
   constructor(
-    private readonly sessions: PageSessions,
+    sessions: PageSessions,
     private readonly approvals: ApprovalPageService,
-  ) {}
-
-  @Get(PAGE)
-  show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.sessions.show(request, reply, addressOf(request), async opened => {
-      if (!opened.person) sendPage(reply, signInPage(opened, ''));
-      else await this.tell(opened, opened.person, idOf(request));
-    });
+  ) {
+    super(APPROVAL_PAGE, 'to see what a program asks you to allow', sessions);
   }
 
-  @Post(`${PAGE}/sign-in`)
-  signIn(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.sessions.submit(request, reply, addressOf(request), (opened, fields) =>
-      this.sessions.signIn(opened, fields, (email, problem) => signInPage(opened, email, problem)),
-    );
-  }
-
-  @Post(`${PAGE}/decide`)
+  @Post(':id/decide')
   decide(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.sessions.submit(request, reply, addressOf(request), async ({ person, address }, fields) => {
+    return this.take(request, reply, async ({ opened: { address }, person, id }, fields) => {
       const decision = fields.get('decision');
-      if (person && (decision === 'allow' || decision === 'deny'))
-        await this.approvals.decide(person, idOf(request), decision);
+      if (decision === 'allow' || decision === 'deny') await this.approvals.decide(person, id, decision);
       sendOn(reply, address);
     });
   }
 
-  @Post(`${PAGE}/sign-out`)
-  signOut(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.sessions.submit(request, reply, addressOf(request), opened => this.sessions.signOut(opened));
-  }
-
-  private async tell(opened: OpenPage, person: Actor, id: string): Promise<void> {
+  protected async tell({ opened, person, id }: PersonAtPage): Promise<void> {
     const looked = await this.approvals.look(person, id);
     const email = person.email ?? person.name;
     if (looked.standing === 'open') {
@@ -63,7 +39,3 @@ export class ApprovalPageController {
     sendPage(opened.reply, endPage(opened, wordsOn(looked), email), statusOf(looked.standing));
   }
 }
-
-const idOf = ({ params }: FastifyRequest): string => (params as { approvalId?: string }).approvalId ?? '';
-const addressOf = (request: FastifyRequest): string =>
-  `${APPROVAL_PAGE}/${encodeURIComponent(idOf(request))}`;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { validate as isUuid } from 'uuid';
 import { OrganizationsStore } from '../../identity/organizations/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import { problemOf } from '../../platform/errors/index.js';
+import { problemIn } from '../../platform/errors/index.js';
 import type { ApprovalRow } from './approval.js';
 import { ApprovalAccess } from './approval-access.js';
 import { type Settled, standingOf, type ToDecide } from './approval-page.js';
@@ -58,12 +58,12 @@ export class ApprovalPageService {
     question: ApprovalRow,
     { account_organization_id: organization }: ApprovalNames,
   ): Promise<'decides' | 'looks' | undefined> {
-    const status = await statusOf(this.access.require(person, 'approval.decide', question));
-    if (status === undefined) return 'decides';
-    if (status === 403) return 'looks';
+    const problem = await problemIn(this.access.require(person, 'approval.decide', question));
+    if (!problem) return 'decides';
+    if (problem.status === 403) return 'looks';
     if (question.subject_kind !== 'mcp_call' || !organization) return undefined;
     const managing = this.organizations.require(person, 'service_account.manage', organization);
-    return (await statusOf(managing)) === undefined ? 'decides' : undefined;
+    return (await problemIn(managing)) ? undefined : 'decides';
   }
 
   private describe(question: ApprovalRow, names: ApprovalNames, mayDecide: boolean): ToDecide {
@@ -88,17 +88,5 @@ export class ApprovalPageService {
       seconds,
       mayDecide,
     };
-  }
-}
-
-/** The status by which something is refused; undefined where it is not. */
-async function statusOf(asked: Promise<unknown>): Promise<number | undefined> {
-  try {
-    await asked;
-    return undefined;
-  } catch (error) {
-    const problem = problemOf(error);
-    if (!problem) throw error;
-    return problem.status;
   }
 }

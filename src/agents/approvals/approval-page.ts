@@ -4,9 +4,7 @@ import {
   type FormPlace,
   formHtml,
   type HtmlPage,
-  problemHtml,
   signedInAs,
-  signInFields,
 } from '../../platform/pages/index.js';
 import type { ApprovalRow } from './approval.js';
 import type { CallWords } from './approval-wording.js';
@@ -98,15 +96,6 @@ export interface ToDecide extends CallWords {
   readonly seconds: number;
   /** Else the person may look at it alone. */
   readonly mayDecide: boolean;
-}
-
-export function signInPage({ address, csrf }: FormPlace, email: string, problem?: string): HtmlPage {
-  return {
-    title: 'Sign in',
-    body: `<p>to see what a program asks you to allow</p>
-${problemHtml(problem)}
-${formHtml(`${address}/sign-in`, csrf, signInFields(email, problem))}`,
-  };
 }
 
 export function decisionPage(place: FormPlace, asked: ToDecide, email: string): HtmlPage {

@@ -6,7 +6,6 @@ import {
   type HtmlPage,
   problemHtml,
   signedInAs,
-  signInFields,
 } from '../../platform/pages/index.js';
 import { MAX_ANSWER, type QuestionStatus } from './question.js';
 import type { QuestionView } from './questions.dto.js';
@@ -22,15 +21,6 @@ const STATUS: Record<Standing, number> = {
   unknown: 404,
 };
 export const statusOf = (standing: Standing): number => STATUS[standing];
-
-export function signInPage({ address, csrf }: FormPlace, email: string, problem?: string): HtmlPage {
-  return {
-    title: 'Sign in',
-    body: `<p>to see what an agent asks you</p>
-${problemHtml(problem)}
-${formHtml(`${address}/sign-in`, csrf, signInFields(email, problem))}`,
-  };
-}
 
 /** The question with its form; without it for who may not answer. */
 export function questionPage(

@@ -6,7 +6,7 @@ import {
   type HtmlPage,
   problemHtml,
   signedInAs,
-  signInFields,
+  signInForm,
 } from '../../platform/pages/index.js';
 import type { FlowRequest } from './flow.js';
 import type { KeptOutcome } from './flows.store.js';
@@ -19,8 +19,7 @@ export function signInPage(
   problem?: string,
 ): HtmlPage {
   const body = `<p>Sign in to go on to ${escapeHtml(provider)}. It has to be the account that began this.</p>
-${problemHtml(problem)}
-${formHtml(`${address}/sign-in`, csrf, signInFields(email, problem))}`;
+${signInForm(`${address}/sign-in`, csrf, email, problem)}`;
   return { title: `Connect ${provider}`, body, formTargets: [new URL(endpoint).protocol] };
 }
 

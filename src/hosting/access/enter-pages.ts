@@ -1,12 +1,9 @@
 import { escapeHtml } from '#libs/html/index.js';
-import { type FormPlace, formHtml, type HtmlPage, signInFields } from '../../platform/pages/index.js';
+import { type FormPlace, formHtml, type HtmlPage, signInForm } from '../../platform/pages/index.js';
 import type { HostedHost } from '../hosts/index.js';
 
 /** Forms go to paths below the page's; where it leads stays in the query. */
 const below = ({ address }: FormPlace, path: string): string => address.replace('?', `/${path}?`);
-
-const problemHtml = (problem: string | undefined): string =>
-  problem ? `<p class="problem" role="alert">${escapeHtml(problem)}</p>` : '';
 
 /** Asks who it is. The form may lead on to the host that is to be opened. */
 export function signInPage(
@@ -16,8 +13,7 @@ export function signInPage(
   problem?: string,
 ): HtmlPage {
   const body = `<p>To open <strong>${escapeHtml(host)}</strong>, sign in to your account here.</p>
-${problemHtml(problem)}
-${formHtml(below(page, 'sign-in'), page.csrf, signInFields(email, problem))}`;
+${signInForm(below(page, 'sign-in'), page.csrf, email, problem)}`;
   return { title: 'Sign in', body, formTargets: [origin] };
 }
 

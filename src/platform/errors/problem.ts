@@ -64,6 +64,18 @@ export function problemOf(error: unknown): Problem | undefined {
   return isOrphan(error) ? new NotFound('What this belongs to was deleted meanwhile') : undefined;
 }
 
+/** What is wrong with what was asked for; undefined where nothing is. Faults of ours are thrown. */
+export async function problemIn(asked: Promise<unknown>): Promise<Problem | undefined> {
+  try {
+    await asked;
+    return undefined;
+  } catch (error) {
+    const problem = problemOf(error);
+    if (!problem) throw error;
+    return problem;
+  }
+}
+
 /** Says of what cannot be seen the same as of what is not there, whatever it is that keeps it from being seen. */
 export async function unseenAs<T>(detail: string, look: Promise<T>): Promise<T> {
   try {

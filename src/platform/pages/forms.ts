@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { escapeHtml } from '#libs/html/index.js';
 import { TooLarge, UnsupportedMediaType } from '../errors/index.js';
+import { problemHtml } from './page.js';
 
 const MAX_BYTES = 16_384;
 
@@ -46,6 +47,11 @@ export function signInFields(email: string, problem?: string): string {
 <button type="submit">Sign in</button>
 <p class="hint"><a href="/auth/forgot">Forgot your password?</a></p>`;
 }
+
+/** The form that signs in, with what went wrong when it was last sent. */
+export const signInForm = (action: string, csrf: string, email: string, problem?: string): string =>
+  `${problemHtml(problem)}
+${formHtml(action, csrf, signInFields(email, problem))}`;
 
 /** A password to be; browsers offer to make one up and keep it. */
 export const newPasswordField = (name: string, label: string): string =>

@@ -7,5 +7,6 @@ export {
   readForm,
   signedInAs,
   signInFields,
+  signInForm,
 } from './forms.js';
 export { type HtmlPage, htmlDocument, htmlHeaders, problemHtml, sendOn, sendPage } from './page.js';
