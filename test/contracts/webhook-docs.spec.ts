@@ -9,7 +9,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { approvalExpired, approvalOpened, approvalReminded } from '../../src/agents/approvals/index.js';
-import { questionOpened } from '../../src/agents/questions/index.js';
+import { questionOpened, questionReminded } from '../../src/agents/questions/index.js';
 import { runFailed, runFinished } from '../../src/agents/runs/index.js';
 import {
   automationCompleted,
@@ -102,7 +102,9 @@ async function everything(): Promise<void> {
      returning id`,
     [run_id],
   );
-  await publish(questionOpened, { question_id: question?.id ?? '' });
+  const question_id = question?.id ?? '';
+  await publish(questionOpened, { question_id });
+  await publish(questionReminded, { question_id });
   await publish(runFailed, { run_id });
   await publish(runFinished, { run_id });
   await loop(workspace_id);

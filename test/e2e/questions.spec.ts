@@ -1,12 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
+import { FakeSmtpServer } from '../fakes/smtp-server.js';
+import { type AgentCrew, messagesOf, startCrew } from '../harness/agent.js';
 import { Browser } from '../harness/browser.js';
 import type { Client, Json } from '../harness/client.js';
-import { freePort } from '../harness/free-port.js';
 import type { Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
 
-let ground: AgentGround;
+let smtp: FakeSmtpServer;
+let ground: AgentCrew;
 let service: TestService;
 let ada: Person;
 let editor: Person;
@@ -15,32 +17,26 @@ let stranger: Person;
 let workspace_id: string;
 
 beforeAll(async () => {
-  const port = String(await freePort());
-  ground = await startAgents({ PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` });
-  ({ service, ada } = ground);
-  [editor, viewer, stranger] = await Promise.all([
-    service.person('Grace Editor'),
-    service.person('Vera Viewer'),
-    service.person('Stranger'),
-  ]);
-  workspace_id = await service.workspace(ada, { name: 'Field notes', visibility: 'restricted' });
-  const place = { organization: ada.organizationId, role: 'guest', workspace: workspace_id };
-  await service.join(editor, { ...place, workspaceRole: 'editor' });
-  await service.join(viewer, { ...place, workspaceRole: 'viewer' });
+  smtp = await FakeSmtpServer.start();
+  ground = await startCrew({ SMTP_URL: smtp.url });
+  ({ service, ada, editor, viewer, stranger, workspace_id } = ground);
+  await service.database.query('update "user" set email_verified_at = now() where id = $1', [ada.id]);
 });
 afterEach(() => ground.model.clear());
-afterAll(() => ground.stop());
+afterAll(async () => {
+  await ground.stop();
+  await smtp.stop();
+});
 
 const DATABASE = {
   question: 'Which database is it to be?',
   choices: [{ label: 'PostgreSQL', description: 'A server' }, { label: 'SQLite' }],
 };
 const ask = (input: Json = DATABASE) => ({ name: 'ask', input });
-const status = async ({ call_id }: Json, client = ada.client): Promise<Json> =>
-  (await client.get(`/api/agent/status/${call_id}`)).body;
+const status = (run: Json) => ground.agent.status(run);
 const answer = (id: string, body: Json, client: Client = ada.client) =>
   client.post(`/api/agent/questions/${id}/answers`, body);
-const stop = ({ call_id }: Json) => ada.client.post('/api/agent/stop', { call_id });
+const stop = (run: Json) => ground.agent.stop(run);
 /** What the model was told of its calls by its newest request. */
 const told = (): string[] =>
   messagesOf(ground.model.requests.at(-1) as never)
@@ -52,10 +48,7 @@ async function asking(tools: Json[] = [ask()], fields: Json = {}, agent = ground
   ground.model.reply({ tools });
   const run = await agent.send('go', { workspace_id, title: 'Set it up', ...fields });
   const asked = tools.filter(({ name }) => name === 'ask').length;
-  let left = asked;
-  const events = await ada.client.events(`/api/agent/runs/${run.call_id}/events`, {
-    until: ({ event }) => event === 'question.asked' && --left === 0,
-  });
+  const events = await ground.agent.eventsUntil(run, 'question.asked', asked);
   const { questions, state, waiting_for } = await status(run);
   return {
     run,
@@ -297,13 +290,50 @@ describe('who is asked', () => {
     await ground.agent.ended(run);
   });
 
+  it('is reminded once, by a mail whose link takes the answer', async () => {
+    const { run, id } = await asking();
+    const mails = (count: number) => smtp.mailsTo(ada.email, count, `/questions/${id}`);
+    const reminders = async () => {
+      await settled(service, 'notifications', 'mail');
+      const { items } = (await ada.client.get('/api/notifications?limit=200')).body;
+      return items.filter(
+        ({ type, data }: Json) => type === 'run.question_reminded' && data.question_id === id,
+      );
+    };
+    const elapse = (part: number) =>
+      service.database.query(
+        `with moved as (
+           update question set created_at = now() - interval '1 hour' * $2::float8, expires_at = now() + interval '1 hour' * (1 - $2::float8)
+           where id = $1 returning id)
+         select notify_topic('question-asked') from moved`,
+        [id, part],
+      );
+    await mails(1);
+    await elapse(0.4);
+    expect(await reminders()).toEqual([]);
+    await elapse(0.6);
+    const reminder = (await mails(2))[1];
+    expect(reminder?.text).toContain('An agent still waits for your answer');
+    expect(reminder?.text).toContain(DATABASE.question);
+    await elapse(0.95);
+    const [link = ''] = /http:\S+\/questions\/[\w-]+/.exec(reminder?.text ?? '') ?? [];
+    const browser = new Browser(service.url);
+    const page = await browser.openAs(link, ada);
+    ground.model.reply({ text: 'Done.' });
+    const done = await browser.submit(page, '/answer', { choice: 'PostgreSQL' });
+    expect(done.html).toContain('It is answered');
+    await ground.agent.ended(run);
+    expect(told()).toEqual(['Chosen: PostgreSQL']);
+    expect(await reminders()).toEqual([expect.objectContaining({ read_at: expect.any(String) })]);
+    expect(await mails(2)).toHaveLength(2);
+  });
+
   it('answers on the page, where others look or find nothing', async () => {
     const { run, questions } = await asking([ask({ ...DATABASE, question: 'Which <b> is it?' })]);
     const { link } = questions[0] as Json;
-    const visit = async ({ email, password }: Person) => {
+    const visit = async (person: Person) => {
       const browser = new Browser(service.url);
-      const page = await browser.open(link);
-      return { browser, page: await browser.submit(page, '/sign-in', { email, password }) };
+      return { browser, page: await browser.openAs(link, person) };
     };
     expect((await visit(stranger)).page.status).toBe(404);
     const looked = await visit(viewer);

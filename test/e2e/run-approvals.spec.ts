@@ -1,15 +1,14 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type AgentGround, startAgents } from '../harness/agent.js';
+import { type AgentCrew, startCrew } from '../harness/agent.js';
 import { Browser, type Visit } from '../harness/browser.js';
 import type { Client, Json } from '../harness/client.js';
-import { freePort } from '../harness/free-port.js';
 import type { Person, TestService } from '../harness/service.js';
 
 const SECRET = 'correct horse battery staple';
 
-let ground: AgentGround;
+let ground: AgentCrew;
 let service: TestService;
 let ada: Person;
 let editor: Person;
@@ -18,18 +17,8 @@ let stranger: Person;
 let workspace_id: string;
 
 beforeAll(async () => {
-  const port = String(await freePort());
-  ground = await startAgents({ PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` });
-  ({ service, ada } = ground);
-  [editor, viewer, stranger] = await Promise.all([
-    service.person('Grace Editor'),
-    service.person('Vera Viewer'),
-    service.person('Stranger'),
-  ]);
-  workspace_id = await service.workspace(ada, { name: 'Field notes', visibility: 'restricted' });
-  const place = { organization: ada.organizationId, role: 'guest', workspace: workspace_id };
-  await service.join(editor, { ...place, workspaceRole: 'editor' });
-  await service.join(viewer, { ...place, workspaceRole: 'viewer' });
+  ground = await startCrew();
+  ({ service, ada, editor, viewer, stranger, workspace_id } = ground);
   await ada.client.patch(`/api/workspaces/${workspace_id}/approval-policy`, { write: 'ask' });
 });
 afterEach(() => ground.model.clear());
@@ -38,23 +27,19 @@ afterAll(() => ground.stop());
 const write = (file: string) => ({ name: 'write_file', input: { path: file, content: 'x' } });
 const action = (name: string, input: Json) => ({ name: 'actions_run', input: { name, input } });
 const isThere = (file: string) => existsSync(path.join(service.dataDir, 'workspaces', workspace_id, file));
-const status = async ({ call_id }: Json, client = ada.client): Promise<Json> =>
-  (await client.get(`/api/agent/status/${call_id}`)).body;
+const status = (run: Json, client?: Client) => ground.agent.status(run, client);
 
 /** A run that waits for people, what it is said to wait for, and what was told of that. */
 async function waiting(...tools: Json[]) {
   ground.model.reply({ tools });
   const run = await ground.agent.send('go', { workspace_id, on_approval: 'wait', title: 'Tidy up <b>' });
-  let left = tools.length;
-  const events = await ada.client.events(`/api/agent/runs/${run.call_id}/events`, {
-    until: ({ event }) => event === 'approval.requested' && --left === 0,
-  });
+  const events = await ground.agent.eventsUntil(run, 'approval.requested', tools.length);
   const told = events.filter(({ event }) => event === 'approval.requested').map(({ data }) => data);
   const { waiting_for } = await status(run);
   return { run, told, waiting_for: waiting_for as Json[], link: waiting_for[0]?.link as string };
 }
 
-const stop = ({ call_id }: Json) => ada.client.post('/api/agent/stop', { call_id });
+const stop = (run: Json) => ground.agent.stop(run);
 
 describe('a run that waits for an approval', () => {
   it('says for what, of whom, until when, and where it is decided, by every way to ask', async () => {
@@ -143,10 +128,8 @@ describe('a run that waits for an approval', () => {
   });
 });
 
-async function atThePage(link: string, { email, password }: Person, browser = new Browser(service.url)) {
-  const page = await browser.open(link);
-  if (!page.html.includes('name="password"')) return { browser, page };
-  return { browser, page: await browser.submit(page, '/sign-in', { email, password }) };
+async function atThePage(link: string, person: Person, browser = new Browser(service.url)) {
+  return { browser, page: await browser.openAs(link, person) };
 }
 const decide = (browser: Browser, page: Visit, decision: string) =>
   browser.submit(page, '/decide', { decision });

@@ -1,5 +1,6 @@
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import type { Client, Json, StreamEvent } from './client.js';
+import { freePort } from './free-port.js';
 import { type Person, TestService } from './service.js';
 
 /** Sends messages to agents and watches their runs, as one caller. */
@@ -30,6 +31,23 @@ export class AgentClient {
   /** All events of a run, up to its end. */
   events({ call_id }: Json, query = ''): Promise<StreamEvent[]> {
     return this.client.events(`/api/agent/runs/${call_id}/events${query}`);
+  }
+
+  /** The events of a run up to the one that is the `count`th of its kind. */
+  eventsUntil({ call_id }: Json, kind: string, count: number): Promise<StreamEvent[]> {
+    let left = count;
+    return this.client.events(`/api/agent/runs/${call_id}/events`, {
+      until: ({ event }) => event === kind && --left === 0,
+    });
+  }
+
+  /** How a run stands now. */
+  async status({ call_id }: Json, client = this.client): Promise<Json> {
+    return (await client.get(`/api/agent/status/${call_id}`)).body;
+  }
+
+  stop({ call_id }: Json): Promise<Json> {
+    return this.client.post('/api/agent/stop', { call_id });
   }
 
   /** Resolves with the first event of the run that is looked for. */
@@ -78,4 +96,28 @@ export async function startAgents(more: Record<string, string> = {}): Promise<Ag
     await model.stop();
   };
   return { model, service, ada, agent: new AgentClient(ada.client), environment, stop };
+}
+
+/** Agents whose links lead to the service, and people of each role in a workspace of Ada's that others do not see. */
+export interface AgentCrew extends AgentGround {
+  editor: Person;
+  viewer: Person;
+  stranger: Person;
+  workspace_id: string;
+}
+
+export async function startCrew(more: Record<string, string> = {}): Promise<AgentCrew> {
+  const port = String(await freePort());
+  const ground = await startAgents({ PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}`, ...more });
+  const { service, ada } = ground;
+  const [editor, viewer, stranger] = await Promise.all([
+    service.person('Grace Editor'),
+    service.person('Vera Viewer'),
+    service.person('Stranger'),
+  ]);
+  const workspace_id = await service.workspace(ada, { name: 'Field notes', visibility: 'restricted' });
+  const place = { organization: ada.organizationId, role: 'guest', workspace: workspace_id };
+  await service.join(editor, { ...place, workspaceRole: 'editor' });
+  await service.join(viewer, { ...place, workspaceRole: 'viewer' });
+  return { ...ground, editor, viewer, stranger, workspace_id };
 }

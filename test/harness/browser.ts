@@ -24,6 +24,15 @@ export class Browser {
     return this.request(new URL(address, this.origin), {});
   }
 
+  /** Opens a page at which one signs in, and does so unless one is signed in there. */
+  async openAs(
+    address: string | URL,
+    { email, password }: { email: string; password: string },
+  ): Promise<Visit> {
+    const page = await this.open(address);
+    return page.html.includes('name="password"') ? this.submit(page, '/sign-in', { email, password }) : page;
+  }
+
   /** Sends the form of `page` whose address ends in `action`, with what it holds and `fields`. */
   submit(page: Visit, action: string, fields: Record<string, string | string[]>): Promise<Visit> {
     const form = formsOf(page.html).find(each => each.action.endsWith(action));

@@ -10,5 +10,8 @@ export const questionClosed = defineEvent<{ question_id: string }>('question.clo
 /** A person is asked. */
 export const questionOpened = defineEvent<{ question_id: string }>('question.opened');
 
+/** An answer is waited for still. */
+export const questionReminded = defineEvent<{ question_id: string }>('question.reminded');
+
 /** Published when a person is asked: there is a new deadline. */
 export const questionAsked = defineTopic('question-asked')();

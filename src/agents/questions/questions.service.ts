@@ -24,7 +24,7 @@ import {
   QuestionPage,
   QuestionView,
 } from './questions.dto.js';
-import { questionAsked, questionClosed, questionClosing } from './questions.events.js';
+import { questionAsked, questionClosed, questionClosing, questionReminded } from './questions.events.js';
 import { QuestionsStore } from './questions.store.js';
 
 /** The page on which a person answers; below it, by the id of the question. */
@@ -186,11 +186,13 @@ export class QuestionsService {
 
 const AT_ONCE = 100;
 
-/** Closes questions that were not answered in time. */
+/** Reminds people of questions that are not answered yet, and closes those that were not answered in time. */
 @Injectable()
 export class QuestionDeadlines implements OnApplicationBootstrap {
   constructor(
     private readonly config: Config,
+    private readonly database: Database,
+    private readonly events: Events,
     private readonly timers: DueTimers,
     private readonly store: QuestionsStore,
     private readonly questions: QuestionsService,
@@ -200,13 +202,23 @@ export class QuestionDeadlines implements OnApplicationBootstrap {
     if (!this.config.runsJobs) return;
     this.timers.start({
       topic: questionAsked,
-      take: async () => {
-        const ids = await this.store.overdue(AT_ONCE);
-        for (const id of ids) await this.questions.expire(id);
-        return ids.length;
-      },
+      take: async () => (await this.remind()) + (await this.expire()),
       next: () => this.store.untilNextDeadline(),
       failure: 'cannot close overdue questions; trying again',
     });
+  }
+
+  private remind(): Promise<number> {
+    return this.database.transaction(async unit => {
+      const ids = await this.store.takeReminders(unit, AT_ONCE);
+      for (const question_id of ids) await this.events.publish(unit, questionReminded, { question_id });
+      return ids.length;
+    });
+  }
+
+  private async expire(): Promise<number> {
+    const ids = await this.store.overdue(AT_ONCE);
+    for (const id of ids) await this.questions.expire(id);
+    return ids.length;
   }
 }

@@ -102,13 +102,23 @@ export class QuestionsStore {
     return rows;
   }
 
-  /** Milliseconds until the next deadline of a question that is open; undefined where none is. */
+  /** Milliseconds until the next deadline, or the reminder, of a question that is open; undefined where none is. */
   async untilNextDeadline(): Promise<number | undefined> {
     const { rows } = await sql<{ ms: number | null }>`
-      select extract(epoch from min(expires_at) - now())::float8 * 1000 as ms from question where status = 'pending'`.execute(
-      this.database.tables(),
-    );
+      select extract(epoch from min(case when reminded_at is null then ${REMIND_AT} else expires_at end) - now())::float8 * 1000 as ms
+      from question where status = 'pending'`.execute(this.database.tables());
     return rows[0]?.ms ?? undefined;
+  }
+
+  /** Those of which people are to be reminded now, each counted as such. */
+  async takeReminders(unit: UnitOfWork, limit: number): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      update question set reminded_at = now()
+      where id in (
+        select id from question where status = 'pending' and reminded_at is null and ${REMIND_AT} <= now() and expires_at > now()
+        order by expires_at limit ${limit} for update skip locked)
+      returning id`.execute(unit.tables());
+    return rows.map(({ id }) => id);
   }
 
   /** Ids of those whose time is over, the oldest first. */
@@ -120,6 +130,9 @@ export class QuestionsStore {
     return rows.map(({ id }) => id);
   }
 }
+
+/** When the person is reminded: after half of the time that there is for an answer. */
+const REMIND_AT = sql<Date>`created_at + (expires_at - created_at) * 0.5`;
 
 /** The part of a statement that asks what calls of the run in `run` ask. */
 export const questionRows = (

@@ -431,6 +431,7 @@ export interface Schema {
     multiple: boolean; allow_text: boolean; asked_of: string;
     status: 'pending' | 'answered' | 'expired' | 'cancelled'; answer: Json<'question.answer'> | null;
     answered_by: string | null; answered_at: Time | null; expires_at: Time; created_at: Time;
+    reminded_at: Time | null;
   };
   rate_count: {
     key: string; points: number; expire: Big | null;

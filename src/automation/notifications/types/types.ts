@@ -70,6 +70,13 @@ export const TYPES = {
     push: 'on',
     always: { in_app: 'a run would wait for an answer that nobody gives' },
   },
+  'run.question_reminded': {
+    severity: 'warning',
+    summary: 'An agent still waits for your answer',
+    needs: 'chat.read',
+    mail: 'on',
+    push: 'on',
+  },
   'run.failed': { severity: 'warning', summary: 'A run of yours failed', needs: 'chat.read' },
   'run.finished': {
     severity: 'info',
