@@ -102,8 +102,10 @@ function keep(name, text) {
 }
 
 const COLUMNS = ['calls', 'steps', 'tokens', 'cost', 'sent', 'bytes', 'ms'];
+/** What fills the requests beside the conversation. */
+const PARTS = ['prompt', 'tools'];
 const valuesOf = ({ meter, ms }) => ({
-  ...Object.fromEntries(COLUMNS.slice(0, -1).map(column => [column, meter[column]])),
+  ...Object.fromEntries([...COLUMNS.slice(0, -1), ...PARTS].map(column => [column, meter[column]])),
   ms: Math.round(ms),
 });
 const row = (name, tools, shell) =>
@@ -146,7 +148,7 @@ await bench(async () => {
       const result = await run(model, service, task, way);
       if (result.fault) faults.push(`${task.name}, ${way}: ${result.fault}`);
       results[way] = valuesOf(result);
-      for (const column of COLUMNS) sums[way][column] = (sums[way][column] ?? 0) + results[way][column];
+      for (const column of [...COLUMNS, ...PARTS]) sums[way][column] = (sums[way][column] ?? 0) + results[way][column];
     }
     row(task.name, results.tools, results.shell);
   }
@@ -162,7 +164,19 @@ await bench(async () => {
     `${sums.tools.tokens} of ${sums.shell.tokens}`,
   );
   report('  cost, with the cache at 0.1', ratio('cost'), '', `${sums.tools.cost} of ${sums.shell.cost}`);
-  report('  input, each request in full', ratio('sent'), '', `${sums.tools.sent} of ${sums.shell.sent}`);
+  report(
+    '  input, each request in full',
+    ratio('sent'),
+    'goal <= 1',
+    `${sums.tools.sent} of ${sums.shell.sent}`,
+  );
+  for (const way of ['tools', 'shell']) {
+    const { steps, sent, prompt, tools } = sums[way];
+    const each = tokens => Math.round(tokens / steps);
+    process.stdout.write(
+      `    a request of ${way}: ${each(prompt)} instructions, ${each(tools)} tools, ${each(sent - prompt - tools)} conversation\n`,
+    );
+  }
   report(
     'tasks done',
     (tasks.length * 2 - faults.length) / (tasks.length * 2),

@@ -52,7 +52,9 @@ const OFFER = {
     'Ask the person you work for a question and wait for the answer. Only for what they alone can decide and what would be ' +
     'costly to undo if you guessed wrong; what the files or a command can tell you, find out yourself. ' +
     'Ask all that you need to know in one step, one call for each question.',
+  brief: 'Ask the person you work for, and wait for the answer: one call for each question, all in one step.',
   schema: inputSchemaOf(AskInput),
+  told: { question: '', choices: '', 'choices.label': '', 'choices.description': '', multiple: '' },
 };
 
 /** The tool by which a model asks the person for whom it works. The run waits meanwhile; see `turns/tool-round.ts`. */
@@ -74,9 +76,9 @@ export class AskTool implements ToolProvider, OnModuleInit {
     return [{ ...OFFER, effect: 'read', reason: null, agentsOnly: true }];
   }
 
-  open({ guide, runId }: Parameters<ToolProvider['open']>[0]): OpenTools {
+  open({ guide, runId, asksPeople }: Parameters<ToolProvider['open']>[0]): OpenTools {
     return {
-      offered: guide.allows(ASK) ? [OFFER] : [],
+      offered: asksPeople && guide.allows(ASK) ? [OFFER] : [],
       questionOf: (_, input) => (guide.allows(ASK) ? questionIn(input) : undefined),
       call: async (_, input, { place }) => this.answered(runId, input, place),
     };

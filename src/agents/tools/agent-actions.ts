@@ -15,6 +15,7 @@ import {
 import { Field } from '../../platform/dto/index.js';
 import { Forbidden, NotFound, problemOf } from '../../platform/errors/index.js';
 import { inputOf } from './field-fault.js';
+import { signatureOf } from './signature.js';
 import {
   type CallSubject,
   failed,
@@ -64,8 +65,11 @@ const RUN_TOOL = 'actions_run';
 const OFFERS: readonly ToolOffer[] = [
   {
     name: 'actions_search',
-    description: 'Find what the service can do besides these tools: actions, each with its effect.',
+    description:
+      'Find what the service can do besides these tools: actions, each with its effect and the fields of its input.',
+    brief: 'Find what else this service can do: sites, servers, shares, chats, automations, members and more.',
     schema: inputSchemaOf(SearchActions),
+    told: { query: '' },
   },
   {
     name: 'actions_describe',
@@ -75,9 +79,14 @@ const OFFERS: readonly ToolOffer[] = [
   {
     name: RUN_TOOL,
     description: 'Run an action in this workspace, on the authority of the person you work for.',
+    brief: 'Run an action that actions_search found.',
     schema: inputSchemaOf(RunAction),
+    told: { name: '', input: '' },
   },
 ];
+
+/** The others: a search says what is needed to run what it finds, and a schema in full is seldom wanted. */
+const OFFERED: readonly ToolOffer[] = OFFERS.filter(({ name }) => name !== 'actions_describe');
 
 /** The run for which an agent works. */
 type AgentRun = Pick<ToolScope, 'runId' | 'actor' | 'workspaceId'>;
@@ -98,7 +107,7 @@ class RunActions implements OpenTools {
     /** A person saved the file that names actions in full. */
     private readonly isFileTheirs: boolean,
   ) {
-    this.offered = allowlist.isEmpty ? [] : OFFERS;
+    this.offered = allowlist.isEmpty ? [] : OFFERED;
   }
 
   /** What a call does, for which action; undefined where it cannot be made at all. */
@@ -143,9 +152,12 @@ class RunActions implements OpenTools {
 
   private async search({ query, effect, limit = DEFAULT_FOUND }: SearchActions): Promise<unknown> {
     const found = await this.listing.of(this.caller(), { q: query, effect });
-    const actions = found
-      .slice(0, limit)
-      .map(({ name, declaration }) => ({ name, effect: declaration.effect, summary: declaration.summary }));
+    const actions = found.slice(0, limit).map(action => ({
+      name: action.name,
+      effect: action.declaration.effect,
+      summary: action.declaration.summary,
+      input: signatureOf(action.describe().input_schema),
+    }));
     return { actions, more: Math.max(0, found.length - limit) };
   }
 
@@ -182,7 +194,7 @@ class RunActions implements OpenTools {
 export class AgentActions implements ToolProvider, OnModuleInit {
   readonly kind = 'action';
   readonly needs = 'actions';
-  readonly offered = OFFERS;
+  readonly offered = OFFERED;
   readonly names = OFFERS.map(({ name }) => name);
 
   constructor(

@@ -35,6 +35,8 @@ export class BashOutputTool implements Tool<BashOutputInput> {
   readonly title = 'Output of a background command';
   readonly description =
     'Give what a background command has written since the last call, whether it runs, and its exit code.';
+  readonly brief = 'Read what is new of a background command.';
+  readonly told = { id: '', filter: 'As grep -E' };
   readonly effect = 'read';
   readonly permission = 'code.run';
   readonly schema = inputSchemaOf(BashOutputInput);
@@ -64,6 +66,8 @@ export class BashKillTool implements Tool<BashKillInput> {
   readonly name = 'bash_kill';
   readonly title = 'End a background command';
   readonly description = 'End a background command and its process group, and give the rest of its output.';
+  readonly brief = 'End a background command.';
+  readonly told = { id: '' };
   readonly effect = 'write';
   readonly permission = 'code.run';
   readonly schema = inputSchemaOf(BashKillInput);

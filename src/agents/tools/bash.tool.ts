@@ -47,6 +47,9 @@ export class BashTool implements Tool<BashInput> {
     'The calls of one agent run, or of one session, share a sandbox: working directory, variables, /tmp and what runs in the ' +
     'background last until it ends; exit, set -e and syntax errors end the script alone. run_in_background is for servers, and ' +
     'for what takes long. There is no network but 127.0.0.1, unless the variable HTTPS_PROXY is set: then what it lets through.';
+  readonly brief =
+    'Run a bash script in the sandbox. Its folder, variables, /tmp and background commands last as long as this run.';
+  readonly told = { command: '', timeout_seconds: '', run_in_background: 'For servers: gives an id at once' };
   readonly effect = 'write';
   readonly permission = 'code.run';
   readonly schema = inputSchemaOf(BashInput);

@@ -17,15 +17,14 @@ it('leaves out what says nothing to a model, and keeps what does', () => {
           additionalProperties: false,
         },
       },
-      cursor: { type: ['string', 'null'] },
     },
     required: [],
     additionalProperties: false,
   };
-  expect(leanSchema(schema, ['cursor'])).toEqual({
+  expect(leanSchema(schema)).toEqual({
     type: 'object',
     properties: {
-      maxLength: { type: 'integer', minimum: 1, maximum: 9, description: 'How long' },
+      maxLength: { type: 'integer', description: 'How long' },
       sort: { type: 'string', enum: ['a', 'b'], description: 'Order' },
       either: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
       items: {
@@ -33,6 +32,44 @@ it('leaves out what says nothing to a model, and keeps what does', () => {
         items: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] },
       },
     },
+  });
+});
+
+it('has the fields alone of which a model is told, in the words that it is told', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      path: { type: 'string', description: 'Path in the workspace' },
+      edits: {
+        type: 'array',
+        description: 'The edits',
+        items: {
+          type: 'object',
+          properties: {
+            text: { type: 'string', description: 'The text' },
+            description: { type: 'string', description: 'What for' },
+          },
+          required: ['text'],
+        },
+      },
+      cursor: { type: 'string', description: 'Where to go on' },
+    },
+    required: ['path'],
+  };
+  expect(leanSchema(schema, { path: '', edits: '', 'edits.text': 'Once', 'edits.description': '' })).toEqual({
+    type: 'object',
+    properties: {
+      path: { type: 'string' },
+      edits: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: { text: { type: 'string', description: 'Once' }, description: { type: 'string' } },
+          required: ['text'],
+        },
+      },
+    },
+    required: ['path'],
   });
 });
 

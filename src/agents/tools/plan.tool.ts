@@ -50,7 +50,9 @@ const OFFER = {
   description:
     'Set the plan of this run, which the people who follow it see: all steps, each pending, in_progress (one at most) or completed. ' +
     'For work of three steps or more: set it before you begin, and again whenever a step begins or ends.',
+  brief: 'Set the steps of your work, which people follow: all of them, at most one in_progress.',
   schema: inputSchemaOf(PlanInput),
+  told: { items: '', 'items.title': '', 'items.status': '' },
 };
 
 /** The tool by which a model says what it means to do, and how far it is. */

@@ -7,6 +7,7 @@ import type { KnownFile, KnownFiles } from '../../workspaces/files/index.js';
 import type { Shell } from '../../workspaces/sandboxes/index.js';
 import type { PlanStep } from '../plans/index.js';
 import type { AgentGuide } from '../subagents/index.js';
+import type { FieldWords } from './lean-schema.js';
 
 /** Where and for whom a tool runs. */
 export interface ToolContext {
@@ -64,8 +65,10 @@ export interface ToolOffer {
   readonly description: string;
   /** JSON Schema of what it takes. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** Fields of it that models are not told of. */
-  readonly untold?: readonly string[];
+  /** What a model in a run reads instead, whose prompt says the rest: each request has it. */
+  readonly brief?: string;
+  /** The fields that such a model is told of; absent: all. */
+  readonly told?: FieldWords;
 }
 
 /** Something that agents, people and programs can do in a workspace. */
@@ -77,6 +80,8 @@ export interface Tool<Input extends object = object> extends ToolOffer {
   readonly permission: WorkspacePermission;
   /** The input, checked; throws Invalid (422) where it makes no sense. */
   check(input: unknown, workspaceId: string): Input;
+  /** Whether a run may have use for it; absent: every run. It answers all the same. */
+  isOffered?(scope: ToolScope): boolean;
   /** Why it cannot be used on this machine; null where it can. Absent: it always can. */
   fault?(): Promise<string | null>;
   run(context: ToolContext, input: Input): Promise<ToolResult>;
@@ -136,6 +141,10 @@ export interface ToolScope {
   readonly inSandbox: ActionCaller | undefined;
   /** A person saved the file that says what the agent may. */
   readonly isFileTheirs: boolean;
+  /** Whether a person is there to be asked. */
+  readonly asksPeople: boolean;
+  /** Whether its workspace reaches any host. */
+  readonly reachesHosts: boolean;
   /** What the run knows of files. */
   readonly known: RunKnowledge;
 }

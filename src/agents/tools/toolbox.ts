@@ -15,7 +15,7 @@ import { writingAs } from '../../workspaces/changes/index.js';
 import { KnownFiles } from '../../workspaces/files/index.js';
 import { ToolNames } from '../subagents/index.js';
 import { fieldFault } from './field-fault.js';
-import { leanSchema } from './lean-schema.js';
+import { type FieldWords, leanSchema } from './lean-schema.js';
 import { ShellTools } from './shell.tools.js';
 import {
   failed,
@@ -58,8 +58,12 @@ export class ActionTool implements Tool {
     return this.tool.name;
   }
 
-  get untold(): readonly string[] | undefined {
-    return this.tool.agents.untold;
+  get brief(): string {
+    return this.tool.agents.brief;
+  }
+
+  get told(): FieldWords {
+    return this.tool.agents.told;
   }
 
   get title(): string {
@@ -153,8 +157,12 @@ export class ToolProviders {
 const leanOffers = new WeakMap<ToolOffer, ToolOffer>();
 
 function leanOffer(tool: ToolOffer): ToolOffer {
-  const { name, description, schema, untold } = tool;
-  const offer = leanOffers.get(tool) ?? { name, description, schema: leanSchema(schema, untold) };
+  const { name, description, brief, schema, told } = tool;
+  const offer = leanOffers.get(tool) ?? {
+    name,
+    description: brief ?? description,
+    schema: leanSchema(schema, told),
+  };
   leanOffers.set(tool, offer);
   return offer;
 }
@@ -245,9 +253,10 @@ export class Toolbox implements ToolProvider, OnModuleInit {
     );
   }
 
-  open({ runId, actor, workspaceId, guide, shell, inSandbox, known }: ToolScope): OpenTools {
+  open(scope: ToolScope): OpenTools {
+    const { runId, actor, workspaceId, guide, shell, inSandbox, known } = scope;
     return {
-      offered: this.all().filter(({ name }) => guide.allows(name)),
+      offered: this.all().filter(({ name, isOffered }) => guide.allows(name) && isOffered?.(scope) !== false),
       subjectOf: name => {
         const tool = guide.allows(name) ? this.find(name) : undefined;
         return tool && { name, effect: tool.effect, isNamed: false };

@@ -70,7 +70,7 @@ export class CallGate {
   }
 
   /** Whether a person is there to be asked: who sent the message, by hand or through an application of theirs. */
-  private get asksPeople(): boolean {
+  get asksPeople(): boolean {
     const { on_approval, actor, parent_id, loop_id } = this.run;
     if (on_approval !== null) return on_approval === 'wait';
     return parent_id === null && loop_id === null && ['session', 'oauth'].includes(actor.credential.type);

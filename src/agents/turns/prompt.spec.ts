@@ -151,8 +151,8 @@ describe('the instructions', () => {
     systemPrompt(guide, { ...IN_WORKSPACE, ...circumstances });
 
   it('are short enough to be read', () => {
-    expect(PROMPT_TEMPLATE.length).toBeLessThan(4_500);
-    expect(told().length).toBeLessThan(4_000);
+    expect(PROMPT_TEMPLATE.length).toBeLessThan(2_800);
+    expect(told().length).toBeLessThan(2_500);
   });
 
   it('are those of the agent, by its name', () => {
@@ -163,7 +163,7 @@ describe('the instructions', () => {
 
   it('are filled in: no line is left for tools that the run has not', () => {
     expect(told()).not.toMatch(/[{}]|^\[/m);
-    expect(told()).toContain('edit_file for one place');
+    expect(told()).toContain('Prefer edits to rewrites');
     expect(told(assistant, { tools: ['read_file'] })).not.toMatch(/edit_file|subagent|Commands run/);
     expect(told(assistant, { tools: [] })).not.toContain('# How to work');
   });

@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
-import { TopicCache, Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { EgressStore, egressTopic } from '../../workspaces/egress/index.js';
 import { InstructionsStore } from '../instructions/index.js';
 import type { ExecutedRun } from '../runs/index.js';
 import {
@@ -13,6 +11,7 @@ import {
   type WorkspaceInstructions,
 } from '../subagents/index.js';
 import { PROMPT_TEMPLATE } from './prompt-template.js';
+import { ReachableHosts } from './reachable-hosts.js';
 import type { RunTools } from './tool-gateway.js';
 
 const PLACES = /\{\{(\w+)\}\}/g;
@@ -132,17 +131,12 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 /** Writes the instructions of runs. */
 @Injectable()
 export class SystemPrompts {
-  private readonly hosts: TopicCache<readonly string[]>;
-
   constructor(
     private readonly instructions: InstructionsStore,
     private readonly workspaces: WorkspacesStore,
-    private readonly egress: EgressStore,
+    private readonly hosts: ReachableHosts,
     private readonly config: Config,
-    topics: Topics,
-  ) {
-    this.hosts = new TopicCache(topics, [egressTopic], { max: 1_000, ttlMs: 60_000 });
-  }
+  ) {}
 
   /** They stay the same as long as the attempt does. */
   async of(run: ExecutedRun, { guide, offered, maxSteps }: RunTools): Promise<string> {
@@ -166,7 +160,7 @@ export class SystemPrompts {
     if (id === null) return null;
     const [{ name }, hosts] = await Promise.all([
       this.workspaces.require(actor, 'file.read', id),
-      this.hosts.get(id, () => this.egress.reachableFrom(id)),
+      this.hosts.of(id),
     ]);
     return { name, hosts };
   }

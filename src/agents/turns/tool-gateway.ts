@@ -41,6 +41,7 @@ import {
   type ToolResult,
 } from '../tools/index.js';
 import { CallGate, type GateVerdict, limitOfScripts } from './call-gate.js';
+import { ReachableHosts } from './reachable-hosts.js';
 
 /** Longest part of broken arguments that the model is shown again, in characters. */
 const MAX_SHOWN = 500;
@@ -220,6 +221,7 @@ export class ToolGateway {
     private readonly questionViews: QuestionViews,
     private readonly known: RunFiles,
     private readonly attachments: AttachmentsService,
+    private readonly hosts: ReachableHosts,
   ) {}
 
   async open(run: ExecutedRun): Promise<RunTools> {
@@ -234,7 +236,11 @@ export class ToolGateway {
 
   private async openUnder(policy: PolicyWatch | null, run: ExecutedRun): Promise<RunTools> {
     const { id: runId, actor, workspace_id: workspaceId, loop_id: loopId, depth } = run;
-    const [guide, gate] = await Promise.all([this.guide(run), this.gateOf(run, policy)]);
+    const [guide, gate, hosts] = await Promise.all([
+      this.guide(run),
+      this.gateOf(run, policy),
+      workspaceId === null ? [] : this.hosts.of(workspaceId),
+    ]);
     const { longOutputs, attachments, background, wording, questionViews: questions } = this;
     const means = { gate, policy, longOutputs, attachments, background, wording, questions };
     if (workspaceId === null) {
@@ -259,7 +265,7 @@ export class ToolGateway {
     });
     const opened = await this.providers.open({
       ...{ runId, actor, workspaceId, loopId, depth, guide, shell, inSandbox, isFileTheirs },
-      known: this.known.of(runId),
+      ...{ known: this.known.of(runId), asksPeople: gate.asksPeople, reachesHosts: hosts.length > 0 },
     });
     const byName = new Map(opened.flatMap(({ names, tools }) => names.map(name => [name, tools] as const)));
     const offered = opened.flatMap(one => one.offered);

@@ -17,6 +17,7 @@ import { ToolsModule } from '../tools/index.js';
 import { AttemptEnds } from './attempt-ends.js';
 import { StepCaller } from './model-calls.js';
 import { ModelTurns } from './model-turns.js';
+import { ReachableHosts } from './reachable-hosts.js';
 import { RunAttempts } from './run-attempt.js';
 import { RunLoop } from './run-loop.js';
 import { SystemPrompts } from './system-prompt.js';
@@ -41,7 +42,7 @@ import { ToolGateway } from './tool-gateway.js';
     TasksModule,
     ToolsModule,
   ],
-  providers: [AttemptEnds, ModelTurns, RunAttempts, RunLoop, StepCaller, SystemPrompts, ToolGateway],
+  providers: [AttemptEnds, ModelTurns, ReachableHosts, RunAttempts, RunLoop, StepCaller, SystemPrompts, ToolGateway],
   exports: [StepCaller],
 })
 export class TurnsModule {}

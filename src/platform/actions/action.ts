@@ -35,8 +35,10 @@ export interface ToolDeclaration {
     changed?(output: object): readonly string[];
     /** What it goes by where the model does not say. */
     readonly defaults?: object;
-    /** Fields that they are not told of, as another tool does that or their text has no use for it; taken all the same. */
-    readonly untold?: readonly string[];
+    /** What it does in a sentence, for a model in a run, whose prompt says the rest: it is sent with every request. */
+    readonly brief: string;
+    /** The fields that such a model is told of, see `FieldWords`; the others are taken all the same. */
+    readonly told: Readonly<Record<string, string>>;
   };
 }
 

@@ -30,7 +30,13 @@ export class FileFindingService {
       title: 'Find files',
       description:
         'Find files and folders of a workspace by name or pattern, on request the last changed first. Leaves out what .gitignore does.',
-      agents: { text: fileTexts.found, defaults: { limit: 200 }, untold: ['cursor'] },
+      agents: {
+        text: fileTexts.found,
+        defaults: { limit: 200 },
+        brief:
+          'Find files and folders: *.ts, src/**/*.spec.ts, or a part of the name (also takes type, ignored, limit).',
+        told: { pattern: '', path: '', sort: '' },
+      },
     },
     cancellable: true,
     refuses: { 404: 'No such workspace or path', 409: 'The path is no folder' },

@@ -48,7 +48,12 @@ export class FileWritesService {
       name: 'write_file',
       title: 'Write a file',
       description: 'Write a whole file in a workspace, making its folders and replacing what was there.',
-      agents: { text: fileTexts.write, changed: fileTexts.path, untold: ['encoding'] },
+      agents: {
+        text: fileTexts.write,
+        changed: fileTexts.path,
+        brief: 'Write a whole file.',
+        told: { path: '', content: '' },
+      },
     },
     refuses: WRITES,
   })
@@ -98,7 +103,12 @@ export class FileWritesService {
       title: 'Edit a file',
       description:
         'Replace a piece of text in a file of a workspace. The result shows the changed lines with those around them.',
-      agents: { text: fileTexts.edit, changed: fileTexts.path },
+      agents: {
+        text: fileTexts.edit,
+        changed: fileTexts.path,
+        brief: 'Replace text that occurs once in a file.',
+        told: { path: '', old_text: '', new_text: '', replace_all: '' },
+      },
     },
     evidence: 'read the path, or its history',
     refuses: { ...WRITES, 409: 'The text does not occur, or occurs more than once' },

@@ -68,7 +68,17 @@ export class FilesTogetherService {
       title: 'Make several edits',
       description:
         'Make several edits of the kind of edit_file in one file or several: all of them, or none. Each edit sees what those before it left.',
-      agents: togetherTexts,
+      agents: {
+        ...togetherTexts,
+        brief: 'Several edits, in one file or many: all or none.',
+        told: {
+          edits: '',
+          'edits.path': '',
+          'edits.old_text': '',
+          'edits.new_text': '',
+          'edits.replace_all': '',
+        },
+      },
     },
     evidence: 'read the paths, or their history',
     refuses: {
@@ -122,7 +132,12 @@ export class FilesTogetherService {
       description:
         'Apply a patch to files of a workspace: all of it, or none. Either a unified diff, or *** Begin Patch, then for each file *** Add File: path with its lines after +, ' +
         '*** Delete File: path, or *** Update File: path (*** Move to: path) with hunks: @@ and a line that comes before, some lines of context after a space, what goes after -, what comes after +; then *** End Patch.',
-      agents: togetherTexts,
+      agents: {
+        ...togetherTexts,
+        brief:
+          'Change files by a patch, all or none: a unified diff, or *** Begin Patch, *** Add File: path / *** Update File: path (*** Move to: path) / *** Delete File: path, @@ hunks, *** End Patch.',
+        told: { patch: '' },
+      },
     },
     evidence: 'read the paths, or their history',
     refuses: {

@@ -45,7 +45,20 @@ export class SearchService {
         'Find text in the files of a workspace, or files by name. Leaves out what .gitignore does. ' +
         'context shows lines around each match; files_only the files, with how many of their lines match.',
       renamed: { query: 'q' },
-      agents: { text: textOf, defaults: { limit: 100 }, untold: ['cursor', 'in'] },
+      agents: {
+        text: textOf,
+        defaults: { limit: 100 },
+        brief:
+          'Find lines in files (also takes case_sensitive, ignored for what .gitignore leaves out, sort=newest, limit).',
+        told: {
+          query: '',
+          path: '',
+          glob: '',
+          regex: '',
+          context: 'Lines around each match',
+          files_only: 'Files with counts',
+        },
+      },
     },
     cancellable: true,
     refuses: { 404: 'No such workspace or path', 409: 'The path is a link' },

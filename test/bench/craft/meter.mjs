@@ -10,6 +10,9 @@ export class Meter {
   calls = 0;
   /** All input, each request in full. */
   sent = 0;
+  /** Of it, the descriptions of tools, and the instructions. */
+  tools = 0;
+  prompt = 0;
   /** Of it, what the request before did not have. */
   fresh = 0;
   written = 0;
@@ -30,6 +33,8 @@ export class Meter {
     this.steps += 1;
     this.last = tokensOf(text);
     this.sent += this.last;
+    this.tools += tokensOf((tools ?? []).map(tool => JSON.stringify(tool)).join(''));
+    this.prompt += tokensOf(JSON.stringify(messages[0]));
     this.fresh += tokensOf(text.slice(known));
     const answered = messages.findLastIndex(({ role }) => role === 'assistant');
     for (const { role, content } of messages.slice(answered + 1))
