@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -25,7 +26,14 @@ let workspace_id: string;
 
 beforeAll(async () => {
   [modern, legacy] = await Promise.all([ToolServer.start('modern'), ToolServer.start('legacy')]);
-  ground = await startAgents({ OUTGOING_PRIVATE_HOSTS: `${modern.host},${legacy.host}` });
+  const MODEL_PRICES = path.join(mkdtempSync(path.join(tmpdir(), 'atelier-prices-')), 'prices.json');
+  writeFileSync(MODEL_PRICES, JSON.stringify({ 'local/sees': { input: ['image'] } }));
+  ground = await startAgents({
+    OUTGOING_PRIVATE_HOSTS: `${modern.host},${legacy.host}`,
+    OPENAI_COMPATIBLE_MODELS: 'fake,sees',
+    DEFAULT_MODEL: 'local/fake',
+    MODEL_PRICES,
+  });
   ({ service, ada } = ground);
   [member, viewer, stranger] = await Promise.all([
     service.person('Mel Member'),
@@ -338,6 +346,26 @@ describe('tools of connectors', () => {
     expect(existsSync(output)).toBe(true);
     const files = readdirSync(output, { recursive: true }).map(String);
     expect(files.some(file => file.endsWith('image-1.png'))).toBe(true);
+  });
+
+  it('show what they draw to a model that sees, and tell others where it is', async () => {
+    const image = (data: string) => ({ type: 'image', data, mimeType: 'image/png' });
+    const broken = Buffer.from('no picture').toString('base64');
+    modern.offer('draw', () => ({ content: [image(PNG), image(broken)] }), {
+      annotations: { readOnlyHint: true },
+    });
+    const { slug } = await ready(modern);
+    const draw = { name: `mcp__${slug}__draw`, input: {} };
+    const shown = (): string[] =>
+      (ground.model.requests.at(-1)?.body.messages as Json[])
+        .flatMap(({ role, content }) => (role === 'user' && Array.isArray(content) ? content : []))
+        .flatMap(({ image_url }) => image_url?.url ?? []);
+    const [seen] = await call([draw], { model: 'local/sees' });
+    expect(seen?.output).toMatch(/image-2\.png is in the file/);
+    expect(shown()).toEqual([`data:image/png;base64,${PNG}`]);
+    const [told] = await call([draw], { model: 'local/fake' });
+    expect(told?.output).toMatch(/\(The image image-1\.png, \d+ bytes\)[\s\S]*image-1\.png is in the file/);
+    expect(shown()).toEqual([]);
   });
 
   it('of a personal connector are for runs of its owner alone', async () => {

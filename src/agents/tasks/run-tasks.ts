@@ -197,9 +197,11 @@ export class RunTasks {
 
 function resultOf(run: RunRow | undefined): ToolResult {
   if (!run) return failed('The task is gone: its chat was deleted');
-  const { status, stop_reason, agent_name, response, error } = run;
+  const { status, stop_reason, agent_name, response, response_schema, response_json, error } = run;
   if (status === 'error')
     return failed(`The agent ${agent_name} failed: ${error?.message ?? 'no reason known'}`);
+  if (stop_reason === 'end_turn' && response_schema !== null)
+    return { output: JSON.stringify(response_json), isError: false };
   if (stop_reason === 'end_turn')
     return { output: response || `The agent ${agent_name} ended without an answer.`, isError: false };
   if (stop_reason === 'yielded')

@@ -7,7 +7,7 @@ import { Field } from '../../platform/dto/index.js';
 import { Conflict, Invalid, TooManyRequests } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { NewChat } from '../chats/index.js';
-import { ModelCatalog, ModelSettingsStore } from '../models/index.js';
+import { ModelCatalog, ModelSettingsStore, ResponseSchemas } from '../models/index.js';
 import {
   type ExecutedRun,
   type NewRun,
@@ -49,6 +49,12 @@ export class TaskInput {
 
   @Field.text('The task in a few words, for people', { max: 200, optional: true, example: 'Check dates' })
   description?: string;
+
+  @Field.json('JSON Schema of the answer, where it is to be JSON: then it is checked', {
+    optional: true,
+    example: { type: 'array', items: { type: 'string' } },
+  })
+  response_schema?: unknown;
 }
 
 interface LockedRun {
@@ -111,6 +117,7 @@ export class TaskStarter {
     private readonly models: ModelSettingsStore,
     private readonly catalog: ModelCatalog,
     private readonly quota: TaskQuota,
+    private readonly schemas: ResponseSchemas,
     private readonly database: Database,
   ) {}
 
@@ -119,7 +126,8 @@ export class TaskStarter {
     const { run, journal } = giver;
     const earlier = run.attempt > 1 ? await this.tasks.find(run.id, call) : undefined;
     if (earlier) return earlier;
-    const { agent: name, prompt: text, description } = inputOf(TASK, TaskInput, call.input);
+    const { agent: name, prompt: text, description, response_schema } = inputOf(TASK, TaskInput, call.input);
+    if (response_schema !== undefined) await this.schemas.requireUsable(response_schema);
     const { actor, organization_id, workspace_id } = run;
     if (workspace_id === null) throw new Invalid('This chat has no workspace, so there are no agents');
     const agent = await this.subagents.require(actor, workspace_id, name);
@@ -129,7 +137,7 @@ export class TaskStarter {
     const chat = { id: newId(), title, agent_name: agent.name, model: null, ...place };
     const task: NewRun = {
       ...{ actor, callId: newId(), messageId: newId(), models, text, attachments: [], delivery: 'queue' },
-      ...{ budget: undefined, onApproval: run.on_approval, responseSchema: undefined },
+      ...{ budget: undefined, onApproval: run.on_approval, responseSchema: response_schema },
     };
     await this.database.transaction(async unit => {
       await this.quota.lock(unit, run.id);
@@ -244,7 +252,13 @@ export class TaskTools implements ToolProvider, OnModuleInit {
 function offerFor(agents: readonly Subagent[]): ToolOffer {
   const list = agents.map(({ name, description }) => `- ${name}: ${description.slice(0, MAX_DESCRIPTION)}`);
   const description = `Hand a task to a subagent, which works on it by itself, in the same files, and answers with its result. Calls made together are worked on at the same time. The agents:\n${list.join('\n')}`;
-  return { name: TASK, description, schema: SCHEMA };
+  return { name: TASK, description, schema: SCHEMA, told: TOLD };
 }
 
 const SCHEMA = inputSchemaOf(TaskInput);
+const TOLD = {
+  agent: '',
+  prompt: 'All that it needs to know: it sees nothing of this conversation',
+  description: 'In a few words, for people',
+  response_schema: 'JSON Schema, where the answer is to be JSON',
+};

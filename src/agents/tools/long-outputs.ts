@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
+import type { ToolImage } from '../../platform/actions/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { WorkspaceQuota } from '../../workspaces/changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
+import { shownImageType } from '../../workspaces/files/index.js';
 import { type OutputFile, shorten, type ToolResult } from './tool-provider.js';
 
 /** Where outputs are kept; search and git pass it over. */
@@ -47,18 +49,22 @@ export class LongOutputs {
     }
   }
 
-  /** The result, and where what is no text is: files of the workspace, for its tools to look at. */
+  /** The result, and where what is no text is: files of the workspace, for its tools to look at. Images are shown, too. */
   async withFiles(call: CallPlace, result: ToolResult, files: readonly OutputFile[]): Promise<ToolResult> {
     const lines: string[] = [];
+    const images: ToolImage[] = [];
     for (const { name, bytes } of files)
       try {
-        lines.push(`The ${name} is in the file ${await this.keep(call, bytes, `-${name}`)}`);
+        const path = await this.keep(call, bytes, `-${name}`);
+        lines.push(`The ${name} is in the file ${path}`);
+        const mediaType = shownImageType(bytes);
+        if (mediaType) images.push({ path, mediaType, data: bytes.toString('base64') });
       } catch (error) {
         const problem = problemOf(error);
         if (!problem) throw error;
         lines.push(`The ${name} could not be kept: ${problem.detail}`);
       }
-    return { ...result, output: `${result.output}\n${lines.join('\n')}` };
+    return { ...result, output: `${result.output}\n${lines.join('\n')}`, images };
   }
 
   private async keep(

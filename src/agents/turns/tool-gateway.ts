@@ -142,8 +142,9 @@ export class RunTools {
 
   /** A result as the model gets it: what is too long for it is in a file of the workspace. */
   async fit(call: Pick<PlannedCall, 'step' | 'position' | 'tool'>, result: ToolResult): Promise<CallOutcome> {
-    const { images = [], ...rest } = result;
-    const fitting = await this.fitText(call, rest);
+    const { images: shown = [], ...rest } = result;
+    const { images: kept = [], ...fitting } = await this.fitText(call, rest);
+    const images = [...shown, ...kept];
     const { workspace_id: workspaceId, chat_id } = this.run;
     if (images.length === 0 || workspaceId === null) return fitting;
     try {

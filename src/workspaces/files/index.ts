@@ -3,4 +3,5 @@ export { EntryPage, EntryView, WrittenView } from './files.dto.js';
 export { FilesModule } from './files.module.js';
 export { cursorAfter, FilesService, pathOfCursor } from './files.service.js';
 export { type FileKnowledge, type KnownFile, KnownFiles } from './known-files.js';
+export { shownImageType } from './text-or-image.js';
 export { TreeScan } from './tree-scan.js';

@@ -66,6 +66,12 @@ async function imageAt(
   }
 }
 
+/** The kind of an image as models are shown it; undefined for what is none, is broken, or is too large for them. */
+export function shownImageType(bytes: Buffer): string | undefined {
+  const info = bytes.length <= MAX_IMAGE_BYTES ? imageInfo(bytes) : undefined;
+  return info && faultOf(info) === null ? info.mediaType : undefined;
+}
+
 function faultOf({ fault, width, height }: ImageInfo): string | null {
   if (fault !== null) return fault;
   const isLarge = Math.max(width, height) > MAX_IMAGE_SIDE;
