@@ -748,8 +748,10 @@ describe('an agent', () => {
       call('actions_run', { name: 'file_write', input: { path: 'agent.txt', content: 'by an agent' } }),
       call('actions_run', { name: 'file_write', input: { path: 'dry.txt', content: '' }, dry_run: true }),
     ]);
-    expect(offered()).toEqual(['actions_search', 'actions_describe', 'actions_run']);
-    expect(JSON.parse(found.output).actions).toMatchObject([{ name: 'file_write', effect: 'write' }]);
+    expect(offered()).toEqual(['actions_search', 'actions_run']);
+    expect(JSON.parse(found.output).actions).toMatchObject([
+      { name: 'file_write', effect: 'write', input: 'path, content, encoding?: utf8|base64' },
+    ]);
     expect(JSON.parse(described.output).input_schema.required).toContain('path');
     expect(readFileSync(inWorkspace('agent.txt'), 'utf8')).toBe('by an agent');
     expect(JSON.parse(dry.output).status).toBe('validated');

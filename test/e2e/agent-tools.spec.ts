@@ -263,7 +263,19 @@ describe('calls of one step', () => {
     const offered = (model.requests.at(-1)?.body.tools ?? []) as Json[];
     const schemas = JSON.stringify(offered);
     expect(schemas).not.toMatch(/"null"|maxLength|additionalProperties|"cursor"/);
-    expect(schemas).toContain('"description":"The folder; absent or empty: the whole workspace"');
+    // They are sent with every request.
+    expect(schemas.length).toBeLessThan(5_000);
+    const names = offered.map(({ function: { name } }) => name);
+    expect(names).toEqual(expect.arrayContaining(['bash', 'read_file', 'multi_edit', 'plan', 'actions_run']));
+    expect(names).not.toContain('web_fetch');
+    const { body } = await agent.client.get(`/api/workspaces/${workspace_id}/tools`);
+    for (const { function: tool } of offered) {
+      const listed = body.items.find(({ name }: Json) => name === tool.name).input_schema;
+      expect(Object.keys(listed.properties)).toEqual(
+        expect.arrayContaining(Object.keys(tool.parameters.properties)),
+      );
+      for (const field of listed.required) expect(tool.parameters.properties).toHaveProperty(field);
+    }
   });
 
   it('are made eight at a time at most, in their order', async () => {

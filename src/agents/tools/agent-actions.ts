@@ -156,7 +156,7 @@ class RunActions implements OpenTools {
       name: action.name,
       effect: action.declaration.effect,
       summary: action.declaration.summary,
-      input: signatureOf(action.describe().input_schema),
+      input: signatureOf(action.describe().input_schema, ['workspace_id']),
     }));
     return { actions, more: Math.max(0, found.length - limit) };
   }

@@ -20,6 +20,11 @@ it('says in a line what an input takes', () => {
   );
 });
 
+it('leaves out what is filled in', () => {
+  const schema = { properties: { workspace_id: { type: 'string' }, path: { type: 'string' } }, required: ['path'] };
+  expect(signatureOf(schema, ['workspace_id'])).toBe('path');
+});
+
 it('says nothing of an input that takes nothing', () => {
   expect(signatureOf({})).toBe('');
 });

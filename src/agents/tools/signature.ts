@@ -7,13 +7,17 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
-/** A schema of an input in a line: `path, mode?: public|link, tags?: string[], {old_text, new_text}`. Text goes without its type. */
-export function signatureOf({ properties = {}, required = [] }: Schema): string {
-  const fields = Object.entries(properties).map(([name, field]) => {
+/** The fields of an input in a line, but `without` some: `path, mode?: public|link, tags?: string[]`. Text goes without its type. */
+export function signatureOf(
+  { properties = {}, required = [] }: Schema,
+  without: readonly string[] = [],
+): string {
+  const fields = Object.entries(properties).filter(([name]) => !without.includes(name));
+  const shown = fields.map(([name, field]) => {
     const type = typeOf(field);
     return `${name}${required.includes(name) ? '' : '?'}${type === '' ? '' : `: ${type}`}`;
   });
-  return fields.join(', ');
+  return shown.join(', ');
 }
 
 function typeOf({ type, enum: values, anyOf, items, properties, required }: Schema): string {
