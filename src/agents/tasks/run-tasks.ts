@@ -201,7 +201,7 @@ function resultOf(run: RunRow | undefined): ToolResult {
   if (status === 'error')
     return failed(`The agent ${agent_name} failed: ${error?.message ?? 'no reason known'}`);
   if (stop_reason === 'end_turn' && response_schema !== null)
-    return { output: JSON.stringify(response_json), isError: false };
+    return { output: JSON.stringify(response_json?.value), isError: false };
   if (stop_reason === 'end_turn')
     return { output: response || `The agent ${agent_name} ended without an answer.`, isError: false };
   if (stop_reason === 'yielded')
