@@ -9,6 +9,7 @@ import { Loops } from './agents/loops/migrations/20261129-loops.js';
 import { ModelSlots } from './agents/models/migrations/20261122-model-slots.js';
 import { Plans } from './agents/plans/migrations/20261129-plans.js';
 import { Questions } from './agents/questions/migrations/20261201-questions.js';
+import { QuestionReminders } from './agents/questions/migrations/20261203-question-reminders.js';
 import { Delivery } from './agents/runs/migrations/20261122-delivery.js';
 import { RequestedTasksOfRuns } from './agents/runs/migrations/20261122-requested-tasks.js';
 import { RunAuthorityMarks } from './agents/runs/migrations/20261122-run-authority.js';
@@ -197,4 +198,5 @@ export const migrations = [
   { name: '20261202-git-repos', class: GitRepos },
   { name: '20261201-run-context', class: RunContextColumn },
   { name: '20261203-large-payloads', class: LargePayloads },
+  { name: '20261203-question-reminders', class: QuestionReminders },
 ];
