@@ -14,6 +14,9 @@ let tools: Json[];
 beforeAll(async () => {
   ground = await startAgents();
   workspace_id = await ground.service.workspace(ground.ada);
+  // For `web_fetch`, which is offered where a host is reached.
+  const egress = { mode: 'allow', hosts: ['example.com'] };
+  expect((await ground.ada.client.patch(`/api/workspaces/${workspace_id}/egress`, egress)).status).toBe(200);
   const put = (name: string, content: string) => {
     const at = path.join(ground.service.dataDir, 'workspaces', workspace_id, name);
     mkdirSync(path.dirname(at), { recursive: true });
