@@ -69,7 +69,7 @@ class Place {
 
 async function run(model, service, task, way) {
   const place = await Place.make(service, task, way);
-  const { model: name, meter } = model.open(task, way);
+  const { model: name, meter, policy } = model.open(task, way);
   const start = performance.now();
   const sent = await service.post('/api/agent/message', {
     ...{
@@ -93,7 +93,7 @@ async function run(model, service, task, way) {
   await place.script(task.check, 'check').catch(error => {
     fault ??= error.message;
   });
-  return { meter, ms, fault };
+  return { meter, looks: policy.looks, ms, fault };
 }
 
 function keep(name, text) {
@@ -102,10 +102,11 @@ function keep(name, text) {
 }
 
 const COLUMNS = ['calls', 'steps', 'tokens', 'cost', 'sent', 'bytes', 'ms'];
-/** What fills the requests beside the conversation. */
-const PARTS = ['prompt', 'tools'];
-const valuesOf = ({ meter, ms }) => ({
-  ...Object.fromEntries([...COLUMNS.slice(0, -1), ...PARTS].map(column => [column, meter[column]])),
+/** What fills the requests beside the conversation, and looks at changes by calls of their own. */
+const MORE = ['prompt', 'tools', 'looks'];
+const valuesOf = ({ meter, looks, ms }) => ({
+  ...Object.fromEntries([...COLUMNS.slice(0, -1), ...MORE.slice(0, 2)].map(column => [column, meter[column]])),
+  looks,
   ms: Math.round(ms),
 });
 const row = (name, tools, shell) =>
@@ -148,7 +149,7 @@ await bench(async () => {
       const result = await run(model, service, task, way);
       if (result.fault) faults.push(`${task.name}, ${way}: ${result.fault}`);
       results[way] = valuesOf(result);
-      for (const column of [...COLUMNS, ...PARTS]) sums[way][column] = (sums[way][column] ?? 0) + results[way][column];
+      for (const column of [...COLUMNS, ...MORE]) sums[way][column] = (sums[way][column] ?? 0) + results[way][column];
     }
     row(task.name, results.tools, results.shell);
   }
@@ -157,6 +158,13 @@ await bench(async () => {
   if (faults.length > 0) process.exitCode = 1;
   const ratio = column => sums.tools[column] / sums.shell[column];
   report('calls of tools', ratio('calls'), 'goal < 1', `${sums.tools.calls} of ${sums.shell.calls}`);
+  const scripted = sums.shell.calls - sums.shell.looks;
+  report(
+    '  where a script shows its change',
+    sums.tools.calls / scripted,
+    '',
+    `${sums.tools.calls} of ${scripted}`,
+  );
   report(
     'tokens, input new and output',
     ratio('tokens'),

@@ -30,8 +30,9 @@ export class CraftModel {
   open(task, way) {
     const name = `${task.name}.${way}`;
     const meter = new Meter();
-    this.#runs.set(name, { policy: new Policy(task, way), meter });
-    return { model: `local/${name}`, meter };
+    const policy = new Policy(task, way);
+    this.#runs.set(name, { policy, meter });
+    return { model: `local/${name}`, meter, policy };
   }
 
   async #answer(request, response) {

@@ -10,6 +10,8 @@ export class Policy {
   #end;
   #serial = 0;
   #said = '';
+  /** How often it looked at what came of a change by a call of its own. */
+  looks = 0;
 
   constructor(task, way) {
     const acts = Object.entries({ ...WAYS[way], run: bash }).map(([name, callOf]) => [
@@ -43,7 +45,9 @@ export class Policy {
   /** A call, and where it came to no error that which goes with it. */
   async #ask({ after, ...call }) {
     const text = await this.#call(call);
-    return after && !/Error: |Exit code/.test(text) ? `${text}\n${await this.#call(after)}` : text;
+    if (!after || /Error: |Exit code/.test(text)) return text;
+    this.looks += 1;
+    return `${text}\n${await this.#call(after)}`;
   }
 
   #call({ tool, input }) {
