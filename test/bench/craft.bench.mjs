@@ -105,7 +105,9 @@ const COLUMNS = ['calls', 'steps', 'tokens', 'cost', 'sent', 'bytes', 'ms'];
 /** What fills the requests beside the conversation, and looks at changes by calls of their own. */
 const MORE = ['prompt', 'tools', 'looks'];
 const valuesOf = ({ meter, looks, ms }) => ({
-  ...Object.fromEntries([...COLUMNS.slice(0, -1), ...MORE.slice(0, 2)].map(column => [column, meter[column]])),
+  ...Object.fromEntries(
+    [...COLUMNS.slice(0, -1), ...MORE.slice(0, 2)].map(column => [column, meter[column]]),
+  ),
   looks,
   ms: Math.round(ms),
 });
@@ -149,7 +151,8 @@ await bench(async () => {
       const result = await run(model, service, task, way);
       if (result.fault) faults.push(`${task.name}, ${way}: ${result.fault}`);
       results[way] = valuesOf(result);
-      for (const column of [...COLUMNS, ...MORE]) sums[way][column] = (sums[way][column] ?? 0) + results[way][column];
+      for (const column of [...COLUMNS, ...MORE])
+        sums[way][column] = (sums[way][column] ?? 0) + results[way][column];
     }
     row(task.name, results.tools, results.shell);
   }

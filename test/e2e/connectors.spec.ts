@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { ToolServer } from '../fakes/tool-server.js';
-import { AgentClient, type AgentGround, startAgents } from '../harness/agent.js';
+import { AgentClient, type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
 import type { Client, Json } from '../harness/client.js';
 import type { Person, TestService } from '../harness/service.js';
 import { settled } from '../harness/settled.js';
@@ -357,7 +357,7 @@ describe('tools of connectors', () => {
     const { slug } = await ready(modern);
     const draw = { name: `mcp__${slug}__draw`, input: {} };
     const shown = (): string[] =>
-      (ground.model.requests.at(-1)?.body.messages as Json[])
+      messagesOf(ground.model.requests.at(-1) ?? { body: {} })
         .flatMap(({ role, content }) => (role === 'user' && Array.isArray(content) ? content : []))
         .flatMap(({ image_url }) => image_url?.url ?? []);
     const [seen] = await call([draw], { model: 'local/sees' });

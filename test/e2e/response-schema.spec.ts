@@ -171,17 +171,20 @@ describe('an answer by schema', () => {
         },
       },
     ],
-  ])('is asked for by the means of %s, checked, and repaired once it is wrong', async (_, id, server, shape) => {
-    server().requests.length = 0;
-    server().reply([{ text: '{"day":"Monday"}' }, { text: '{"day":"Sunday"}' }]);
-    const run = await agent.run('Which day?', { model: id, response_schema: closed });
-    expect(run).toMatchObject({ status: 'completed', result: { json: { day: 'Sunday' } } });
-    const [first, second] = server().requests.map(({ body }) => body);
-    expect(first).toMatchObject(shape);
-    expect(second).toMatchObject(shape);
-    expect(JSON.stringify(second)).toContain('must be equal to one of the allowed values');
-    expect(await invalids(run)).toHaveLength(1);
-  });
+  ])(
+    'is asked for by the means of %s, checked, and repaired once it is wrong',
+    async (_, id, server, shape) => {
+      server().requests.length = 0;
+      server().reply([{ text: '{"day":"Monday"}' }, { text: '{"day":"Sunday"}' }]);
+      const run = await agent.run('Which day?', { model: id, response_schema: closed });
+      expect(run).toMatchObject({ status: 'completed', result: { json: { day: 'Sunday' } } });
+      const [first, second] = server().requests.map(({ body }) => body);
+      expect(first).toMatchObject(shape);
+      expect(second).toMatchObject(shape);
+      expect(JSON.stringify(second)).toContain('must be equal to one of the allowed values');
+      expect(await invalids(run)).toHaveLength(1);
+    },
+  );
 
   it('is asked for over MCP, too', async () => {
     fake.reply({ text: JSON.stringify(valid) });

@@ -1,11 +1,6 @@
 import { escapeHtml } from '#libs/html/index.js';
 import { plainJson, plainLine, shortName } from '#libs/plain-text/index.js';
-import {
-  type FormPlace,
-  formHtml,
-  type HtmlPage,
-  signedInAs,
-} from '../../platform/pages/index.js';
+import { type FormPlace, formHtml, type HtmlPage, signedInAs } from '../../platform/pages/index.js';
 import type { ApprovalRow } from './approval.js';
 import type { CallWords } from './approval-wording.js';
 

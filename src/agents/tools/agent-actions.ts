@@ -67,7 +67,8 @@ const OFFERS: readonly ToolOffer[] = [
     name: 'actions_search',
     description:
       'Find what the service can do besides these tools: actions, each with its effect and the fields of its input.',
-    brief: 'Find what else this service can do: sites, servers, shares, chats, automations, members and more.',
+    brief:
+      'Find what else this service can do: sites, servers, shares, chats, automations, members and more.',
     schema: inputSchemaOf(SearchActions),
     told: { query: '' },
   },

@@ -49,7 +49,8 @@ function each(properties: Schema, told: FieldWords | undefined, at: string): Sch
     ([name, field]) => [name, field, at === '' ? name : `${at}.${name}`] as const,
   );
   const shown = named.filter(([, , path]) => !told || Object.hasOwn(told, path));
-  const worded = (field: Schema, words: string | undefined) => (words ? { ...field, description: words } : field);
+  const worded = (field: Schema, words: string | undefined) =>
+    words ? { ...field, description: words } : field;
   return Object.fromEntries(
     shown.map(([name, field, path]) => [name, worded(lean(field, told, path) as Schema, told?.[path])]),
   );

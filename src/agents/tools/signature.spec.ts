@@ -10,7 +10,10 @@ it('says in a line what an input takes', () => {
       size: { type: ['integer', 'null'] },
       note: { type: ['string', 'null'] },
       tags: { type: ['array', 'null'], items: text },
-      edits: { type: 'array', items: { properties: { old_text: text, all: { type: 'boolean' } }, required: ['old_text'] } },
+      edits: {
+        type: 'array',
+        items: { properties: { old_text: text, all: { type: 'boolean' } }, required: ['old_text'] },
+      },
       data: {},
     },
     required: ['path', 'edits'],
@@ -21,7 +24,10 @@ it('says in a line what an input takes', () => {
 });
 
 it('leaves out what is filled in', () => {
-  const schema = { properties: { workspace_id: { type: 'string' }, path: { type: 'string' } }, required: ['path'] };
+  const schema = {
+    properties: { workspace_id: { type: 'string' }, path: { type: 'string' } },
+    required: ['path'],
+  };
   expect(signatureOf(schema, ['workspace_id'])).toBe('path');
 });
 

@@ -42,7 +42,16 @@ import { ToolGateway } from './tool-gateway.js';
     TasksModule,
     ToolsModule,
   ],
-  providers: [AttemptEnds, ModelTurns, ReachableHosts, RunAttempts, RunLoop, StepCaller, SystemPrompts, ToolGateway],
+  providers: [
+    AttemptEnds,
+    ModelTurns,
+    ReachableHosts,
+    RunAttempts,
+    RunLoop,
+    StepCaller,
+    SystemPrompts,
+    ToolGateway,
+  ],
   exports: [StepCaller],
 })
 export class TurnsModule {}
