@@ -61,3 +61,16 @@ it('does no more at once than fits', async () => {
   for (let at = 0; at < 5; at++) await end(at);
   expect(items()).toEqual(['x', 'aab', 'aaa', 'cc', 'dddddd']);
 });
+
+it('does together from the first what comes in one turn, where it is asked to', async () => {
+  const { work, end, items } = gathered({ isAfterTurn: true });
+  const results = ['a', 'b', 'c'].map(item => work.do('k', item));
+  expect(items()).toEqual([]);
+  await nextTurn();
+  expect(items()).toEqual(['abc']);
+  results.push(work.do('k', 'd'));
+  await end(0);
+  expect(items()).toEqual(['abc', 'd']);
+  await end(1);
+  expect(await Promise.all(results)).toEqual(['k: a', 'k: b', 'k: c', 'k: d']);
+});

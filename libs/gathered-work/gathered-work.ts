@@ -5,6 +5,8 @@ export interface GatherRules<Item> {
   /** Most of what `sizeOf` adds up to; a single item may be larger. */
   readonly maxSize?: number;
   readonly sizeOf?: (item: Item) => number;
+  /** Begins when the turn of the event loop is over, so that what comes in one turn is done together from the first. */
+  readonly isAfterTurn?: boolean;
 }
 
 interface Waiting<Item, Result> {
@@ -36,6 +38,7 @@ export class GatheredWork<Item, Result> {
   }
 
   private async go(key: string): Promise<void> {
+    if (this.rules.isAfterTurn) await new Promise(resolve => setImmediate(resolve));
     for (let line = this.lines.get(key); line && line.length > 0; line = this.lines.get(key)) {
       const { now, later } = this.split(line);
       this.lines.set(key, later);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import { defineTopic, type Topics } from '../../../platform/topics/index.js';
@@ -20,19 +20,20 @@ type TellingRun = Pick<
   'id' | 'workspace_id' | 'deployment_id' | 'file_path' | 'kind' | 'trigger_kind' | 'status' | 'stop_reason'
 >;
 
-/** Writes down what became of runs, in the transaction that makes it so. */
+/** Writes down what became of runs, in the transaction that makes it so; where `change` is given also by one statement with it. */
 export function recordRunEvents(
   unit: UnitOfWork,
   topics: Topics,
   what: 'queued' | 'started' | 'completed' | 'failed',
   runs: readonly TellingRun[],
+  change?: RawBuilder<unknown>,
 ): Promise<void> {
   const events = runs.map(run => {
     const { id, workspace_id, deployment_id, file_path, kind, trigger_kind, status, stop_reason } = run;
     const data = { run_id: id, deployment_id, file_path, kind, trigger_kind, status, stop_reason };
     return { workspace_id, data };
   });
-  return record(unit, topics, `automation.run.${what}`, events);
+  return record(unit, topics, `automation.run.${what}`, events, change);
 }
 
 /** The same of a deployment. */
@@ -51,8 +52,9 @@ async function record(
   topics: Topics,
   type: string,
   events: readonly { readonly workspace_id: string; readonly data: object }[],
+  change?: RawBuilder<unknown>,
 ): Promise<void> {
-  await sql`
+  await sql`${change ? sql`with changed as (${change})` : sql``}
     insert into automation_event (workspace_id, type, data, created_at)
     select workspace_id, ${type}, data, now()
     from json_to_recordset(${JSON.stringify(events)}::json) as t (workspace_id uuid, data jsonb)`.execute(

@@ -101,18 +101,16 @@ export class AutomationRunsStore {
 
   async addAll(unit: UnitOfWork, rows: readonly NewRun[]): Promise<void> {
     if (rows.length === 0) return;
-    await sql`
+    const change = sql`
       insert into automation_run (id, organization_id, workspace_id, deployment_id, version, file_path, delivery_id, trigger_kind, kind,
         lane, lane_max, actor, chain, scheduled_for, replay_of, attempt, draft, state, status, queued_at)
       select id, organization_id, workspace_id, deployment_id, version, file_path, delivery_id, trigger_kind, kind,
         lane, lane_max, actor, chain, scheduled_for, replay_of, attempt, draft, 'queued', 'pending', now()
       from json_to_recordset(${JSON.stringify(rows)}::json) as t (id uuid, organization_id uuid, workspace_id uuid,
         deployment_id uuid, version int, file_path text, delivery_id uuid, trigger_kind text, kind text, lane text, lane_max int,
-        actor jsonb, chain uuid[], scheduled_for timestamptz, replay_of uuid, attempt int, draft jsonb)`.execute(
-      unit.tables(),
-    );
+        actor jsonb, chain uuid[], scheduled_for timestamptz, replay_of uuid, attempt int, draft jsonb)`;
     const queued = rows.map(row => ({ ...row, status: 'pending' as const, stop_reason: null }));
-    await recordRunEvents(unit, this.topics, 'queued', queued);
+    await recordRunEvents(unit, this.topics, 'queued', queued, change);
     unit.afterCommit(() => this.topics.publish(AUTOMATION_RUNS_QUEUED));
   }
 

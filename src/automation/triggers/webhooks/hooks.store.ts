@@ -41,6 +41,7 @@ export class HooksStore {
   /** Those that are looked for while others are found are found together. */
   private readonly found = new GatheredWork<string, Hook | undefined>((_, hashes) => this.findAll(hashes), {
     maxItems: MAX_FOUND,
+    isAfterTurn: true,
   });
 
   constructor(

@@ -74,6 +74,7 @@ export class WebhookIntake {
       maxItems: MAX_TOGETHER,
       maxSize: MAX_BYTES_TOGETHER,
       sizeOf: ({ payload }: Webhook) => payload.length,
+      isAfterTurn: true,
     };
     this.together = new GatheredWork((_, webhooks) => this.attempt(webhooks, false), rules);
     this.ofDeployment = new GatheredWork((_, webhooks) => this.attempt(webhooks, true), rules);
