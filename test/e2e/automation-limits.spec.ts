@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type AgentGround, startAgents } from '../harness/agent.js';
+import { Automations } from '../harness/automations.js';
+import type { Json } from '../harness/client.js';
+
+const PATIENCE = 120_000;
+const WEBHOOK = 'on:\n  - webhook: {}\n';
+/** Of a million tokens of output: a thousand are 0.1. */
+const PRICE = { price: { input: 0, output: 100 } };
+
+let folder: string;
+let ground: AgentGround;
+let own: Automations;
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'atelier-prices-'));
+  const MODEL_PRICES = path.join(folder, 'prices.json');
+  writeFileSync(MODEL_PRICES, JSON.stringify({ 'local/fake': PRICE }));
+  ground = await startAgents({ DEFAULT_MODEL: 'local/fake', MODEL_PRICES });
+  own = new Automations(ground.ada.client, await ground.service.workspace(ground.ada));
+});
+afterEach(() => ground.model.clear());
+afterAll(async () => {
+  await ground.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const costly = (tokens: number) => ({ text: 'Done.', usage: { input: 1, output: tokens } });
+
+async function hooked(file: string): Promise<{ id: string; send: (body?: Json) => Promise<Json> }> {
+  const { id, secrets } = await own.deploy(file);
+  const { pathname } = new URL(secrets[0].url);
+  const send = async (body: Json = {}) => {
+    const response = await fetch(ground.service.url + pathname, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as Json;
+  };
+  return { id, send };
+}
+
+describe('what it may spend', () => {
+  it('in a day holds what comes from outside till the next, and keeps no person from it', async () => {
+    const file = await own.file('daily', `${WEBHOOK}limits: { daily_usd: 0.15 }`, 'Go.\n');
+    const { id, send } = await hooked(file);
+    ground.model.otherwise(costly(1000));
+    for (let n = 0; n < 2; n++) {
+      const { run_id } = await send();
+      expect(await own.ended({ run_id })).toMatchObject({ status: 'completed', cost_usd: 0.1 });
+    }
+    expect(await send()).toMatchObject({ status: 'held', reason: 'daily_usd', run_id: null });
+    expect(await own.run(file)).toMatchObject({ status: 'completed', trigger_kind: 'manual' });
+    const [held] = await own.deliveries(`&deployment_id=${id}&state=held`);
+    expect(held).toMatchObject({ reason: 'daily_usd', run_id: null });
+    expect(await own.deployment(id)).toMatchObject({ state: 'live', failures_in_row: 0 });
+  });
+
+  it('in one run ends that, as an error', async () => {
+    const file = await own.file('single', 'limits: { cost_usd: 0.05 }\ntools: [read_file]', 'Go.\n');
+    await own.deploy(file);
+    const looks = { tool: { name: 'read_file', input: { path: file } }, usage: { input: 1, output: 1000 } };
+    ground.model.otherwise(looks);
+    expect(await own.run(file)).toMatchObject({ status: 'error', stop_reason: 'max_cost', cost_usd: 0.1 });
+  });
+});
+
+describe('how many run at once', () => {
+  it(
+    'is counted for all of a group, of whichever automation they are',
+    async () => {
+      const group = 'concurrency: { policy: queue, group: shared }\n';
+      const first = await own.script('first', 'sleep 600', group);
+      const second = await own.script('second', 'true', `${WEBHOOK}${group}`);
+      await own.deploy(first);
+      const { send } = await hooked(second);
+      const sleeping = await own.start(first);
+      const waiting = await Promise.all([send({ n: 1 }), send({ n: 2 })]);
+      expect(waiting.map(({ status }) => status)).toEqual(['pending', 'pending']);
+      const stateOf = async ({ run_id }: Json) =>
+        (await own.client.get(`/api/automation/runs/${run_id}`)).body.state;
+      while ((await stateOf(sleeping)) !== 'running');
+      for (const one of waiting) expect(await stateOf(one)).toBe('queued');
+      await own.client.post(`/api/automation/runs/${sleeping.run_id}/cancel`);
+      const ends = await Promise.all(waiting.map(one => own.ended(one as { run_id: string })));
+      expect(ends.map(({ status }) => status)).toEqual(['completed', 'completed']);
+      const [a, b] = ends.sort((one, other) => one.started_at.localeCompare(other.started_at));
+      expect(Date.parse(b?.started_at)).toBeGreaterThanOrEqual(Date.parse(a?.finished_at));
+    },
+    PATIENCE,
+  );
+
+  it(
+    'lets a hundred wait, and skips what comes then',
+    async () => {
+      const file = await own.script('full', 'sleep 600', WEBHOOK);
+      const { id, send } = await hooked(file);
+      const { run_id } = await send();
+      while ((await own.client.get(`/api/automation/runs/${run_id}`)).body.state !== 'running');
+      const answers = await Promise.all(Array.from({ length: 105 }, (_, n) => send({ n })));
+      const count = (status: string) => answers.filter(answer => answer.status === status).length;
+      expect([count('pending'), count('skipped')]).toEqual([100, 5]);
+      expect(answers.find(({ status }) => status === 'skipped')).toMatchObject({ reason: 'queue_full' });
+      expect((await own.ask('trigger', { file_path: file })).status).toBe(409);
+      expect(await own.deliveries(`&deployment_id=${id}&state=skipped&limit=100`)).toHaveLength(5);
+      await own.stop(file, { cancel_runs: true });
+    },
+    PATIENCE,
+  );
+});
+
+describe('what it may consist of', () => {
+  it('is 256 KiB of each file, and a clear answer for more', async () => {
+    const large = `#${' '.repeat(256 * 1024)}\n`;
+    await own.write('scripts/large.sh', large);
+    const file = await own.file('pinned', 'run: bash\nfile: scripts/large.sh');
+    const refused = await own.ask('deployments', { file_path: file });
+    expect([refused.status, refused.body.detail]).toEqual([
+      422,
+      expect.stringMatching(/scripts\/large\.sh has \d+ bytes/),
+    ]);
+    await own.write('scripts/large.sh', large.slice(-1000));
+    expect((await own.ask('deployments', { file_path: file })).status).toBe(200);
+    await own.write('scripts/large.sh', large);
+    const { body } = await own.client.get(
+      `/api/automation/deployments?workspace_id=${own.workspaceId}&limit=100`,
+    );
+    expect(body.items.find((item: Json) => item.file_path === file)).toMatchObject({
+      state: 'live',
+      drift: 'invalid',
+    });
+    expect(await own.run(file)).toMatchObject({ status: 'completed', exit_code: 0 });
+  });
+});
