@@ -40,6 +40,7 @@ import { Connectors } from './connections/connectors/migrations/20261130-connect
 import { OAuthFlows } from './connections/flows/migrations/20261129-oauth-flows.js';
 import { GitRepos } from './connections/git-repos/migrations/20261202-git-repos.js';
 import { Integrations } from './connections/integrations/migrations/20261129-integrations.js';
+import { InstallationLimits } from './connections/integrations/migrations/20261203-installation-limits.js';
 import { TokenSets } from './connections/tokens/migrations/20261129-token-sets.js';
 import { HostedAccess } from './hosting/access/migrations/20261124-hosted-access.js';
 import { CustomDomains } from './hosting/hosts/migrations/20261124-custom-domains.js';
@@ -47,6 +48,7 @@ import { HostNamesTable } from './hosting/hosts/migrations/20261124-host-names.j
 import { SiteStorageColumns } from './hosting/sites/migrations/20261124-site-storage.js';
 import { SitesTables } from './hosting/sites/migrations/20261124-sites.js';
 import { ServerLogColumns } from './hosting/tunnels/migrations/20261125-server-log.js';
+import { ServerConnectionsColumn } from './hosting/tunnels/migrations/20261203-server-connections.js';
 import { ServersTables } from './hosting/tunnels/migrations/20261125-servers.js';
 import { ServerSeconds } from './hosting/tunnels/migrations/20261126-server-seconds.js';
 import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
@@ -199,4 +201,6 @@ export const migrations = [
   { name: '20261201-run-context', class: RunContextColumn },
   { name: '20261203-large-payloads', class: LargePayloads },
   { name: '20261203-question-reminders', class: QuestionReminders },
+  { name: '20261203-server-connections', class: ServerConnectionsColumn },
+  { name: '20261203-installation-limits', class: InstallationLimits },
 ];

@@ -370,7 +370,8 @@ describe('a request', () => {
   it.each([
     [{ path: '/a/../../secret' }],
     [{ path: '/a/%2e%2e/secret' }],
-    [{ path: '/a%2fb' }],
+    [{ path: '/a%2f..%2fb' }],
+    [{ path: '/a%252fb' }],
     [{ path: '//evil.example.com/' }],
     [{ path: 'https://evil.example.com/items' }],
     [{ path: 'file:///etc/passwd' }],

@@ -42,7 +42,7 @@ export class TlsServers {
 
 function newIdentity(): { key: string; cert: string } {
   const folder = mkdtempSync(path.join(tmpdir(), 'identity-'));
-  const names = [2, 3, 4].map(last => `IP:127.0.0.${last}`).join(',');
+  const names = ['DNS:localhost', ...[2, 3, 4].map(last => `IP:127.0.0.${last}`)].join(',');
   const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   const said = ['-days', '2', '-subj', '/CN=server of a test', '-addext', `subjectAltName=${names}`];
   const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];

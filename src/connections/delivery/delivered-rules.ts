@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Conflict, Forbidden, problemOf } from '../../platform/errors/index.js';
 import { Log } from '../../platform/log/index.js';
 import type { SandboxCredential, SandboxUser } from '../../workspaces/egress/index.js';
-import { GrantedConnections } from '../integrations/index.js';
+import { GrantedConnections, limitedToRepository, type OpenedCredential } from '../integrations/index.js';
 import { ConnectionUses } from './connection-uses.js';
 import { type Delivered, deliveredBy, serviceOf } from './delivered.js';
 
@@ -17,6 +17,8 @@ export interface Repository {
   readonly port: number;
   /** Those that git may ask for when it asks for this one. */
   readonly paths: readonly string[];
+  /** Without the account. */
+  readonly name: string;
 }
 
 const GIT_METHODS = ['GET', 'POST'];
@@ -33,15 +35,15 @@ export class DeliveredRules {
   /** `user` is handed to the ledger as it is: its rows end with {@link ConnectionUses.ended}. */
   rule(user: CredentialUser, delivered: Delivered): SandboxCredential {
     const { key, host, port, header, methods, paths, connection } = delivered;
-    let revision: number | undefined;
+    let last: OpenedCredential | undefined;
     const value = async (_signal: AbortSignal, path: string): Promise<CredentialValue> => {
       const opened = await this.open(user, delivered, path);
-      revision = opened.revision;
+      last = opened;
       return { header: opened.value.reveal(), secrets: opened.traces.map(trace => trace.reveal()) };
     };
     const used = (use: CredentialUse): void => {
       this.uses.note(user, delivered, use);
-      if (use.status === 401 && revision !== undefined) void this.reject(connection.id, revision);
+      if (use.status === 401 && last) void this.reject(connection.id, last);
     };
     return {
       ...{ key, host, port, header, methods, paths, value, used },
@@ -49,11 +51,12 @@ export class DeliveredRules {
     };
   }
 
-  /** For one repository and nothing else. 403 and 409 say why a connection cannot be used for it. */
+  /** For one repository and nothing else, to fetch or to push. 403 and 409 say why a connection cannot be used for it. */
   async forRepository(
     user: CredentialUser,
     connectionId: string,
-    { host, port, paths }: Repository,
+    { host, port, paths, name }: Repository,
+    level: 'read' | 'write',
   ): Promise<SandboxCredential> {
     const connection = await this.granted.require(user.actor, connectionId, user.workspaceId);
     const found = deliveredBy(connection).find(
@@ -66,8 +69,9 @@ export class DeliveredRules {
       throw new Forbidden(
         `${connection.name} is not granted to this workspace for ${paths.at(-1)} with GET and POST; its manager can add them`,
       );
+    const limits = found.limits && limitedToRepository(found.limits, name, level);
     return {
-      ...this.rule(user, { ...found, services: ['git'] }),
+      ...this.rule(user, { ...found, services: ['git'], limits }),
       paths: permitted,
       methods: GIT_METHODS,
       variables: [],
@@ -79,8 +83,12 @@ export class DeliveredRules {
     return this.uses.ended(user);
   }
 
-  private async open({ actor, workspaceId }: CredentialUser, delivered: Delivered, path: string) {
-    const { connection, key } = delivered;
+  private async open(
+    { actor, workspaceId }: CredentialUser,
+    delivered: Delivered,
+    path: string,
+  ): Promise<OpenedCredential> {
+    const { connection, key, limits } = delivered;
     try {
       const current = await this.granted.require(actor, connection.id, workspaceId);
       if (!deliveredBy(current).some(each => each.key === key))
@@ -88,7 +96,7 @@ export class DeliveredRules {
           'credential',
           `What ${connection.name} may be used for has changed; ask again`,
         );
-      return await this.granted.open(connection.id, serviceOf(delivered, path));
+      return await this.granted.open({ id: connection.id, limits }, serviceOf(delivered, path));
     } catch (error) {
       const problem = problemOf(error);
       if (error instanceof EgressRefusal || !problem) throw error;
@@ -100,9 +108,9 @@ export class DeliveredRules {
     }
   }
 
-  private async reject(id: string, revision: number): Promise<void> {
+  private async reject(id: string, opened: OpenedCredential): Promise<void> {
     try {
-      await this.granted.reject(id, revision);
+      await this.granted.reject(opened);
     } catch (error) {
       // The connection says so itself.
       if (!problemOf(error))

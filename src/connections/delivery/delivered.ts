@@ -8,6 +8,7 @@ export interface Delivered extends CredentialPlace {
   readonly connection: GrantedConnection;
   readonly methods: readonly string[];
   readonly paths: readonly string[];
+  readonly limits: GrantedConnection['limits'];
 }
 
 /** The smart HTTP protocol of git, and the API of its large files. */
@@ -23,9 +24,9 @@ export function deliveredBy(connection: GrantedConnection): Delivered[] {
       if (place.services.includes('api')) add(paths, path === '/' ? path : place.base + path);
       if (place.services.includes('git')) add(paths, path);
     }
-    const { id, state } = connection;
-    const key = JSON.stringify([id, state, place, methods, [...paths]]);
-    return { ...place, key, connection, methods, paths: [...paths] };
+    const { id, state, limits } = connection;
+    const key = JSON.stringify([id, state, place, methods, [...paths], limits]);
+    return { ...place, key, connection, methods, paths: [...paths], limits };
   });
 }
 

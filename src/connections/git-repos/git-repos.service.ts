@@ -74,7 +74,7 @@ export class GitReposService {
       input.connection_id === undefined
         ? await this.connectionFor(actor, workspace, url)
         : input.connection_id;
-    await this.git.requireReachable(workspace, actor, { url, connectionId: connection_id });
+    await this.git.requireReachable(workspace, actor, { url, connectionId: connection_id, level: 'read' });
     const { id: workspace_id, organization_id } = workspace;
     if ((await this.operations.countUnderWay(organization_id, gitClone)) >= MAX_UNDER_WAY)
       throw new TooManyRequests(
@@ -152,7 +152,7 @@ export class GitReposService {
     if (connection_id !== undefined)
       await this.git.requireReachable(workspace, actor, {
         url: remoteUrl(row.url),
-        connectionId: connection_id,
+        ...{ connectionId: connection_id, level: 'read' },
       });
     const moved = path === undefined ? undefined : folderOf(path);
     return this.database.transaction(async unit => {

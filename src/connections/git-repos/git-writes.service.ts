@@ -230,7 +230,7 @@ export class GitWritesService {
     },
   })
   push(actor: Actor, { id, branch, force_with_lease = false }: PushGitRepo): Promise<GitPushedView> {
-    return this.work.write(actor, 'git.push', id, this.reachable(actor), async (repo, signal) => {
+    return this.work.write(actor, 'git.push', id, this.reachable(actor, 'write'), async (repo, signal) => {
       const { row, workspace } = repo;
       const heads = await this.network.heads(workspace, actor, row);
       const name = branch ?? heads.branch;
@@ -271,10 +271,10 @@ export class GitWritesService {
     };
   }
 
-  private reachable(actor: Actor) {
+  private reachable(actor: Actor, level: 'read' | 'write' = 'read') {
     return async ({ row, workspace }: SeenRepo): Promise<void> => {
       try {
-        await this.git.requireReachable(workspace, actor, remoteOf(row));
+        await this.git.requireReachable(workspace, actor, remoteOf(row, level));
       } catch (error) {
         if (problemOf(error)?.status !== 404) throw error;
         throw new Forbidden(

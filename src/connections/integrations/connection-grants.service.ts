@@ -8,6 +8,8 @@ import { Events } from '../../platform/events/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { connectionTopic } from '../tokens/index.js';
+import { isLimited, limitsOf } from './oauth/credential-limits.js';
+import { ProviderCatalog } from './oauth/provider-catalog.js';
 import { normalPath } from './paths/request-path.js';
 import { connectionChanged, connectionGranted } from './records/connection-events.js';
 import { ConnectionsStore } from './records/connections.store.js';
@@ -25,6 +27,7 @@ export class ConnectionGrantsService {
     private readonly connections: ConnectionsStore,
     private readonly grants: GrantsStore,
     private readonly conflicts: GrantConflicts,
+    private readonly catalog: ProviderCatalog,
     private readonly views: ConnectionViews,
     private readonly topics: Topics,
     private readonly events: Events,
@@ -50,11 +53,19 @@ export class ConnectionGrantsService {
     const row = await this.connections.require(actor, 'connection.manage', id);
     const ids = grants.map(({ workspace_id }) => workspace_id);
     if (new Set(ids).size < ids.length) throw new Invalid('grants must name each workspace once');
-    const checked = grants.map(({ workspace_id, methods = [], paths = [] }, at) => ({
-      workspace_id,
-      methods: [...new Set(methods)],
-      paths: [...new Set(paths.map(path => normalPath(path, `grants.${at}.paths`)))],
-    }));
+    const definition = await this.catalog.require(row.organization_id, row.provider);
+    const checked = grants.map(({ workspace_id, methods = [], paths = [], ...grant }, at) => {
+      const limits = limitsOf(grant, `grants.${at}`);
+      if (isLimited(limits) && definition.auth !== 'github_app')
+        throw new Invalid(
+          `grants.${at} must have no repositories and permissions: ${definition.name} limits no tokens to them; name paths`,
+        );
+      return {
+        ...{ workspace_id, methods: [...new Set(methods)] },
+        ...{ repositories: [...limits.repositories], permissions: limits.permissions },
+        paths: [...new Set(paths.map(path => normalPath(path, `grants.${at}.paths`)))],
+      };
+    });
     for (const workspaceId of ids) {
       const { organization_id } = await this.workspaces.require(actor, 'connection.use', workspaceId);
       if (organization_id !== row.organization_id)

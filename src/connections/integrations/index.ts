@@ -1,4 +1,5 @@
 export { IntegrationsModule } from './integrations.module.js';
+export { limitedToRepository } from './oauth/credential-limits.js';
 export { METHODS } from './paths/request-path.js';
 export {
   connectionChanged,
@@ -10,4 +11,5 @@ export { type CredentialPlace, placesOf } from './requests/credential-places.js'
 export {
   type GrantedConnection,
   GrantedConnections,
+  type OpenedCredential,
 } from './requests/granted-connections.js';

@@ -11,11 +11,13 @@ import { ConnectionRefresher } from './oauth/connection-refresher.js';
 import { ConnectionRemoval } from './oauth/connection-removal.js';
 import { ConnectionStarts } from './oauth/connection-starts.js';
 import { ConnectionStates } from './oauth/connection-states.js';
+import { LimitedTokens } from './oauth/limited-tokens.js';
 import { ProviderCalls } from './oauth/provider-calls.js';
 import { ProviderCatalog } from './oauth/provider-catalog.js';
 import { ProvidersService } from './providers.service.js';
 import { ConnectionsStore } from './records/connections.store.js';
 import { GrantsStore } from './records/grants.store.js';
+import { LimitedTokensStore } from './records/limited-tokens.store.js';
 import { ProvidersStore } from './records/providers.store.js';
 import { ConnectionRequestsService } from './requests/connection-requests.service.js';
 import { GrantConflicts } from './requests/grant-conflicts.js';
@@ -39,11 +41,13 @@ import { ConnectionViews } from './views/connection-views.js';
     ConnectionsStore,
     GrantsStore,
     ProvidersStore,
+    LimitedTokensStore,
     ProviderCatalog,
     ProviderCalls,
     ConnectionStarts,
     ConnectionFlow,
     ConnectionRefresher,
+    LimitedTokens,
     ConnectionRemoval,
     ConnectionStates,
     ConnectionViews,

@@ -14,6 +14,8 @@ export interface TokenSet {
   readonly refreshExpiresIn?: number;
   /** It can be renewed without a refresh token, by what is in `values`. */
   readonly isRenewable?: boolean;
+  /** It is renewed when it is used, and never before. */
+  readonly isOnDemand?: boolean;
 }
 
 /** A token for a request that is being sent. It is revealed there and nowhere else. */
@@ -57,4 +59,5 @@ export const renewed = (current: TokenSet, given: Partial<TokenSet>): TokenSet =
   expiresIn: given.expiresIn,
   refreshExpiresIn: given.refreshExpiresIn,
   isRenewable: given.isRenewable,
+  isOnDemand: given.isOnDemand,
 });

@@ -258,7 +258,7 @@ function timesOf(tokens: TokenSet): { columns: RawBuilder<unknown>; values: RawB
     columns: sql`fresh_until, access_expires_at, refresh_expires_at, refresh_at, warn_at`,
     values: sql`${after(expiresIn === undefined ? undefined : expiresIn - margin)}, ${after(expiresIn)},
       ${after(refreshExpiresIn)},
-      ${expiresIn === undefined || !isRenewable(tokens) ? after(undefined) : sql`now() + ${EARLY} * make_interval(secs => ${expiresIn}::float8)`},
+      ${expiresIn === undefined || !isRenewable(tokens) || tokens.isOnDemand ? after(undefined) : sql`now() + ${EARLY} * make_interval(secs => ${expiresIn}::float8)`},
       ${after(ends !== undefined && ends > WARN_SECONDS ? ends - WARN_SECONDS : undefined)}`,
   };
 }

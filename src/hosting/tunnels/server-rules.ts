@@ -21,8 +21,8 @@ export class ServerRules {
 
   /** What of the settings was given; 422 for what cannot be. */
   settingsOf(server: Pick<ServerRow, 'id' | 'env_sealed'>, input: Partial<CreateServer>): ServerChanges {
-    const { restart, health_path, overlap, sleep_after_seconds, port, host_header, actions } = input;
-    const { memory_bytes } = input;
+    const { restart, health_path, overlap, sleep_after_seconds, port, host_header } = input;
+    const { memory_bytes, actions, connections } = input;
     const { maxServerMemoryBytes } = this.config;
     if (memory_bytes && memory_bytes > maxServerMemoryBytes)
       throw new Invalid(`memory_bytes is ${maxServerMemoryBytes} at most on this installation`);
@@ -30,6 +30,7 @@ export class ServerRules {
     const given = Object.entries({
       ...{ restart, health_path, overlap, sleep_after_seconds, port, host_header },
       actions: actions && [...new Set(actions)],
+      connections: connections && [...new Set(connections)],
       memory_bytes: memory_bytes === undefined || memory_bytes === null ? memory_bytes : String(memory_bytes),
     }).filter(([, value]) => value !== undefined);
     return { ...Object.fromEntries(given), ...(input.env && this.env.changed(server, input.env)) };

@@ -43,6 +43,8 @@ const PORT_IS = 'The port that it listens on; null: the one in $PORT, or the onl
 const HOST_HEADER =
   'The Host header that it sees: public (that of the browser) or local (localhost with its port, for programs that refuse others)';
 const ACTIONS = 'Actions that its programs may run, on the authority of whoever started it';
+const CONNECTIONS =
+  'Connections whose credentials its requests get, by provider or name, on the authority of whoever started it';
 const RESTART = 'When it is started again after it has ended';
 
 /** How a server is run; whatever is absent when one is made is null, or the first choice. */
@@ -83,6 +85,9 @@ class ServerSettings extends WorkspaceId {
 
   @Field.text(ACTIONS, { list: true, max: 100, maxItems: 50, example: ['file_read'], optional: true })
   actions?: string[];
+
+  @Field.text(CONNECTIONS, { list: true, min: 1, max: 80, maxItems: 20, example: [], optional: true })
+  connections?: string[];
 }
 
 export class CreateServer extends ServerSettings {
@@ -153,6 +158,9 @@ export class UpdateServer extends ServerId {
 
   @Field.text(ACTIONS, { list: true, max: 100, maxItems: 50, example: ['file_read'], optional: true })
   actions?: string[];
+
+  @Field.text(CONNECTIONS, { list: true, min: 1, max: 80, maxItems: 20, example: [], optional: true })
+  connections?: string[];
 }
 
 export class MoveServer extends ServerId {
@@ -250,6 +258,9 @@ export class ServerView {
 
   @Field.text(ACTIONS, { list: true, example: [] })
   actions: string[];
+
+  @Field.text(CONNECTIONS, { list: true, example: [] })
+  connections: string[];
 
   @Field.choice(
     'stopped; starting; running; crashed: it is started again at next_attempt_at; failed: it crashed too often, and stays as it is; sleeping: the next request starts it',

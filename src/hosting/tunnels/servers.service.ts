@@ -8,6 +8,7 @@ import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { HostedTargets, HostNames, slugOf } from '../hosts/index.js';
 import { type ServerRow, ServersStore } from './records/servers.store.js';
+import { ServerCredentials } from './running/server-credentials.js';
 import { ServerMeter } from './running/server-meter.js';
 import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
@@ -17,6 +18,7 @@ const MAX_RANDOM = 36 ** 4;
 /** What a process that runs goes by: a change of these starts another one. */
 const NEEDS_RESTART = new Set([
   ...['command', 'folder', 'env_names', 'env_sealed', 'port', 'memory_bytes', 'actions', 'health_path'],
+  'connections',
 ]);
 
 /** Servers: what they run, and where they answer. */
@@ -29,6 +31,7 @@ export class ServersService implements OnModuleInit {
     private readonly names: HostNames,
     private readonly targets: HostedTargets,
     private readonly rules: ServerRules,
+    private readonly credentials: ServerCredentials,
     private readonly views: ServerViews,
     private readonly meter: ServerMeter,
     private readonly audit: Audit,
@@ -96,6 +99,7 @@ export class ServersService implements OnModuleInit {
     const { workspace_id: workspaceId, command, start = true } = input;
     await this.workspaces.require(actor, 'tunnel.run', workspaceId);
     this.names.requireUsable();
+    await this.credentials.requireGranted(actor, workspaceId, input.connections ?? []);
     const name = input.name.trim();
     const slug = input.slug ?? (slugOf(name) || randomSlug());
     const id = newId();
@@ -146,7 +150,8 @@ export class ServersService implements OnModuleInit {
   })
   async update(actor: Actor, input: UpdateServer): Promise<ServerView> {
     const { id, name, slug, command } = input;
-    await this.targets.requireServer(actor, 'tunnel.run', id);
+    const { workspaceId } = await this.targets.requireServer(actor, 'tunnel.run', id);
+    await this.credentials.requireGranted(actor, workspaceId, input.connections ?? []);
     await this.database.transaction(async unit => {
       const server = await this.servers.lock(unit, id);
       const changes = {

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { IntegrationsModule } from '../../connections/integrations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
@@ -16,6 +17,7 @@ import { ServerKeeper } from './running/keeper.js';
 import { RunningServers } from './running/running-servers.js';
 import { ServerActions } from './running/server-actions.js';
 import { ServerConnections } from './running/server-connections.js';
+import { ServerCredentials } from './running/server-credentials.js';
 import { ServerLinks } from './running/server-links.js';
 import { ServerMeter } from './running/server-meter.js';
 import { ServerPrograms } from './running/server-programs.js';
@@ -33,7 +35,7 @@ import { TunnelsController } from './tunnels.controller.js';
 
 /** Servers: programs of workspaces that run for long, each on a host of its own. */
 @Module({
-  imports: [CoreModule, SandboxesModule, AccessModule, HostsModule, GatewayModule],
+  imports: [CoreModule, IntegrationsModule, SandboxesModule, AccessModule, HostsModule, GatewayModule],
   controllers: [
     RoutesOf(ServersService),
     RoutesOf(ServerMovesService),
@@ -53,6 +55,7 @@ import { TunnelsController } from './tunnels.controller.js';
     ServerLogStore,
     ServerActions,
     ServerConnections,
+    ServerCredentials,
     InstanceTools,
     RunningServers,
     ServerKeeper,

@@ -164,6 +164,8 @@ export interface Schema {
   connection_grant: {
     connection_id: string; workspace_id: string; methods: Told<'connection_grant.methods', string[]>;
     paths: Told<'connection_grant.paths', string[]>; granted_by: string; created_at: Time;
+    repositories: Generated<Told<'connection_grant.repositories', string[]>>;
+    permissions: Generated<Json<'connection_grant.permissions'>>;
   };
   connector: {
     id: string; organization_id: string; user_id: string | null; name: string; slug: string; url: string;
@@ -311,6 +313,9 @@ export interface Schema {
     spent_usd: Generated<number | null>; spent_seconds: Generated<number>;
     grading_failures: Generated<number>; holder: string | null; next_at: Time | null;
     last_event: Generated<number>; created_at: Time; finished_at: Time | null;
+  };
+  limited_token: {
+    token_set_id: string; connection_id: string; limits: string;
   };
   loop_check: {
     loop_id: string; code: Buffer;
@@ -498,6 +503,7 @@ export interface Schema {
     next_attempt_at: Time | null; last_exit: Json<'server.last_exit'> | null; last_request_at: Time | null;
     state_changed_at: Time; created_by: string; created_at: Time; updated_at: Time;
     log_last_id: Generated<Big>; log_bytes: Generated<Big>;
+    connections: Generated<Told<'server.connections', string[]>>;
   };
   server_instance: {
     id: string; server_id: string; generation: number; state: 'starting' | 'running' | 'draining' | 'ended';

@@ -139,10 +139,15 @@ describe('a rule', () => {
     ['a path that leads out', 'GET', '/repos/ada/../bob', 'has ".."'],
     ['a path that leads out in the end', 'GET', '/repos/ada/..', 'has ".."'],
     ['a path that leads out with parameters', 'GET', '/repos/ada/..;x/bob', 'has ".."'],
-    ['an encoded slash', 'GET', '/repos/ada/..%2fbob', 'encoded slash'],
-    ['an encoded dot', 'GET', '/repos/ada/%2e%2E/bob', 'encoded slash or dot'],
-    ['an encoded percent sign', 'GET', '/repos/ada/%252e%252e/bob', 'encoded slash or dot'],
-    ['a backslash', 'GET', '/repos/ada\\..\\bob', 'encoded slash'],
+    ['a path that leads out by encoded slashes', 'GET', '/repos/ada/..%2fbob', 'has ".."'],
+    ['a path that leads out in the end by one', 'GET', '/repos/ada/x%2F..', 'has ".."'],
+    ['an encoded slash for one of a prefix', 'GET', '/repos%2fada/x', 'not permitted from here'],
+    ['an encoded slash after a prefix', 'GET', '/repos/ada%2fx', 'not permitted from here'],
+    ['a slash that is encoded twice', 'GET', '/repos/ada/x%252f..%252fbob', 'encoded dot or backslash'],
+    ['an encoded dot', 'GET', '/repos/ada/%2e%2E/bob', 'encoded dot or backslash'],
+    ['an encoded percent sign', 'GET', '/repos/ada/%252e%252e/bob', 'encoded dot or backslash'],
+    ['a backslash', 'GET', '/repos/ada\\..\\bob', 'encoded dot or backslash'],
+    ['a package of another scope', 'GET', '/@adam%2ftool', 'not permitted from here'],
     ['a fragment', 'GET', '/repos/ada#/x', 'characters that a path has not'],
     ['an address in full', 'GET', 'https://other.example/repos/ada', 'characters that a path has not'],
     ['all of the server', 'OPTIONS', '*', 'characters that a path has not'],
@@ -157,7 +162,7 @@ describe('a rule', () => {
 
   it('permits what is below its paths', async () => {
     const proxy = await start([ruleFor(port, SECRET, { paths: ['repos//ada/', '/me'] })]);
-    for (const path of ['/repos/ada', '/repos/ada?x=/../y', '/repos/ada/x%20y', '/me/', '/me/..x/y'])
+    for (const path of ['/repos/ada', '/repos/ada?x=/../y', '/repos/ada/x%20y', '/me/', '/me/..x%2fy'])
       expect([path, await proxy.raw(API, port, get(path))]).toEqual([
         path,
         expect.stringContaining('200 OK'),
@@ -171,6 +176,22 @@ describe('a rule', () => {
     ]);
     expect(() => normalizePrefix('/a/../b')).toThrow('has ".."');
     expect(() => normalizePrefix('/a?b')).toThrow('more than a path');
+    expect(() => normalizePrefix('/a%2fb')).toThrow('write it out');
+  });
+
+  it('permits names with an encoded slash below its paths, and packages of a scope that a path names', async () => {
+    const proxy = await start([
+      ruleFor(port, SECRET, { paths: ['/projects', '/@ada', '/npm/@ada/tool', '/repos/ada'] }),
+    ]);
+    const sent = ['/projects/ada%2Fsite/issues', '/@ada%2ftool', '/npm/@ada%2Ftool/-/tool-1.0.0.tgz'];
+    for (const path of sent)
+      expect([path, await proxy.raw(API, port, get(path))]).toEqual([
+        path,
+        expect.stringContaining('200 OK'),
+      ]);
+    // As they were written.
+    expect(seen.map(({ line }) => line)).toEqual(sent.map(path => `GET ${path} 1.1`));
+    expect(proxy.uses.map(({ path }) => path)).toEqual(['/projects', '/@ada', '/npm/@ada/tool']);
   });
 
   it('opens its host at its port over https alone', async () => {

@@ -6,6 +6,7 @@ import type {
   SandboxResult,
   SandboxUsage,
 } from '#libs/sandbox/index.js';
+import type { Actor } from '../../platform/access/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
 import type { ActionSource } from './actions/action-sockets.js';
 import { Isolation } from './isolation.js';
@@ -22,6 +23,8 @@ export interface ProgramWork {
   readonly caller: SandboxCaller;
   /** As whom the command `actions` acts. */
   readonly actions?: ActionSource;
+  /** Whose connections its requests use, and who that is in the ledger; without an actor: none. */
+  readonly uses?: { readonly actor: Actor | undefined; readonly caller: SandboxCaller };
   readonly env: Readonly<Record<string, string>>;
   readonly limits: Partial<SandboxLimits>;
   /** A host folder to be shown inside. */
@@ -57,7 +60,8 @@ export class ProgramSandboxes {
     const check = await driver.check();
     if (!check.ok) throw new Unavailable(`Code cannot run here: ${check.reason}`);
     const { script, folder, caller, limits, bind, signal, onOutput, onStarted } = work;
-    const environment = await this.environments.prepare(workspace, { caller, actions: work.actions });
+    const { actions, uses } = work;
+    const environment = await this.environments.prepare(workspace, { caller, actions, uses });
     const { request, relay } = environment;
     const inside = driver.isolated ? bind.to : bind.from;
     const prelude = work.prelude({ node: `${nodeFolder}/node`, bind: inside, relay });

@@ -62,6 +62,8 @@ export type WorkspaceRef = Pick<VisibleWorkspace, 'id' | 'number' | 'organizatio
 interface SandboxNeeds {
   readonly caller: SandboxCaller;
   readonly actor?: Actor | undefined;
+  /** Who uses connections, where that is another. */
+  readonly uses?: { readonly actor: Actor | undefined; readonly caller: SandboxCaller } | undefined;
   readonly actions?: ActionSource | undefined;
   readonly reach?: EgressList | undefined;
   readonly onlyReads?: boolean | undefined;
@@ -96,7 +98,7 @@ export class SandboxEnvironments {
 
   async prepare(
     workspace: WorkspaceRef,
-    { caller, actor, actions, reach, onlyReads = false }: SandboxNeeds,
+    { caller, actor, uses = { caller, actor }, actions, reach, onlyReads = false }: SandboxNeeds,
   ): Promise<Environment> {
     const files = this.filesOf(workspace);
     const { owner } = files;
@@ -105,7 +107,7 @@ export class SandboxEnvironments {
     // Without isolation there is a network already.
     const egress =
       isolated && !onlyReads
-        ? await this.egress.open({ workspaceId: workspace.id, owner, caller, actor }, reach)
+        ? await this.egress.open({ workspaceId: workspace.id, owner, ...uses }, reach)
         : undefined;
     const socket = actions && (await this.sockets.open(actions, owner));
     const shown = await this.shownFiles.open(caller, owner);

@@ -16,10 +16,10 @@ const UPDATE_REFS = writing('exec git update-ref --stdin');
 const FOLLOW = writing(`git config "branch.$1.remote" >/dev/null && exit 0
 git config "branch.$1.remote" origin && git config "branch.$1.merge" "refs/heads/$1"`);
 
-export const remoteOf = ({ url, connection_id }: Pick<RepoRow, 'url' | 'connection_id'>): Remote => ({
-  url: remoteUrl(url),
-  connectionId: connection_id,
-});
+export const remoteOf = (
+  { url, connection_id }: Pick<RepoRow, 'url' | 'connection_id'>,
+  level: Remote['level'] = 'read',
+): Remote => ({ url: remoteUrl(url), connectionId: connection_id, level });
 
 /** Fetches and pushes, without the configuration of the repository. */
 @Injectable()
@@ -68,7 +68,7 @@ export class GitNetwork {
     { branch, commit, lease }: { branch: string; commit: string; lease: string | null },
     signal: AbortSignal,
   ): Promise<boolean> {
-    const remote = remoteOf(row);
+    const remote = remoteOf(row, 'write');
     const ref = `refs/heads/${branch}`;
     const expected = lease === null ? '' : `${ref}:${lease}`;
     const end = await this.git.net(workspace, actor, remote, PUSH, {

@@ -40,6 +40,8 @@ interface Step {
 export interface Remote {
   readonly url: RemoteUrl;
   readonly connectionId: string | null;
+  /** To fetch or to push. */
+  readonly level: 'read' | 'write';
 }
 
 /**
@@ -72,12 +74,12 @@ export class GitSandbox {
   async net(
     workspace: Workspace,
     actor: Actor,
-    { url, connectionId }: Remote,
+    remote: Remote,
     script: string,
     step: Step,
   ): Promise<GitEnd> {
     const user: CredentialUser = { workspaceId: workspace.id, caller: callerOf(actor), actor };
-    const reach = await this.reach(user, url, connectionId);
+    const reach = await this.reach(user, remote);
     try {
       return await this.run(workspace, actor, script, step, { reach, seconds: NET_SECONDS });
     } finally {
@@ -86,8 +88,8 @@ export class GitSandbox {
   }
 
   /** Whether the remote can be reached, before anything is done. */
-  async requireReachable(workspace: Workspace, actor: Actor, { url, connectionId }: Remote): Promise<void> {
-    await this.reach({ workspaceId: workspace.id, caller: callerOf(actor), actor }, url, connectionId);
+  async requireReachable(workspace: Workspace, actor: Actor, remote: Remote): Promise<void> {
+    await this.reach({ workspaceId: workspace.id, caller: callerOf(actor), actor }, remote);
   }
 
   /** What steps change is in the log, as of git; they end where the workspace is full. */
@@ -103,11 +105,7 @@ export class GitSandbox {
     return result;
   }
 
-  private async reach(
-    user: CredentialUser,
-    url: RemoteUrl,
-    connectionId: string | null,
-  ): Promise<EgressList> {
+  private async reach(user: CredentialUser, { url, connectionId, level }: Remote): Promise<EgressList> {
     const { host, port } = url;
     const ports = [443, port];
     const allows = (address: string, name: string) =>
@@ -117,8 +115,9 @@ export class GitSandbox {
       if (this.programs.sharesNetwork)
         throw new Conflict('Credentials need isolated sandboxes, which this installation has not');
       // It is refused here, and where it is revoked while git runs, what is open ends.
-      await this.rules.forRepository(user, connectionId, url);
-      const credentials = async () => [await this.rules.forRepository(user, connectionId, url)];
+      const rule = () => this.rules.forRepository(user, connectionId, url, level);
+      await rule();
+      const credentials = async () => [await rule()];
       return { hosts: [], ports, allows, advice: '', withWorkspace: false, credentials };
     }
     const list = { hosts: [], ports, allows, advice: '', withWorkspace: true, credentials: [] };

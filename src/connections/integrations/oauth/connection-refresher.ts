@@ -35,7 +35,7 @@ export class ConnectionRefresher implements Refresher, OnModuleInit {
         definition,
         connection.settings,
         current.values?.private_key ?? '',
-        signal,
+        { signal },
       );
     const client = await this.catalog.client(connection.organization_id, definition);
     if (!client) throw new ClientRejected(`There is no client for ${definition.name} any more; set one`);

@@ -6,6 +6,7 @@ import { Log } from '../../../platform/log/index.js';
 import { Tokens } from '../../tokens/index.js';
 import { connectionChanged } from '../records/connection-events.js';
 import { type ConnectionRow, ConnectionsStore } from '../records/connections.store.js';
+import { LimitedTokensStore } from '../records/limited-tokens.store.js';
 import { ProviderCalls } from './provider-calls.js';
 import { ProviderCatalog } from './provider-catalog.js';
 
@@ -22,6 +23,7 @@ export class ConnectionRemoval {
   constructor(
     private readonly database: Database,
     private readonly connections: ConnectionsStore,
+    private readonly limited: LimitedTokensStore,
     private readonly catalog: ProviderCatalog,
     private readonly calls: ProviderCalls,
     private readonly tokens: Tokens,
@@ -35,8 +37,23 @@ export class ConnectionRemoval {
     // While it can still be seen what uses it.
     const gone = { connection_id: id, organization_id, provider, name, state: 'deleted' } as const;
     await this.events.publish(unit, connectionChanged, gone);
+    const limited = await this.limited.take(unit, id);
     await this.connections.delete(unit, id);
-    if (token_set_id)
+    await this.revokeSets(unit, row, token_set_id ? [...limited, token_set_id] : limited);
+  }
+
+  /** Tokens that are limited, and were made with what the connection no longer has. */
+  async removeLimited(unit: UnitOfWork, row: ConnectionRow): Promise<void> {
+    await this.revokeSets(unit, row, await this.limited.take(unit, row.id));
+  }
+
+  /** Token sets that nothing leads to any more. */
+  async revokeSets(
+    unit: UnitOfWork,
+    { organization_id, provider }: Pick<ConnectionRow, 'organization_id' | 'provider'>,
+    ids: readonly string[],
+  ): Promise<void> {
+    for (const token_set_id of ids)
       await this.jobs.enqueue(unit, revokeAtProvider, newId(), { token_set_id, organization_id, provider });
   }
 

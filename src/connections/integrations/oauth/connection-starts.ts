@@ -10,6 +10,7 @@ import { requireHeader } from '../providers/provider.js';
 import { type ConnectionRow, ConnectionsStore } from '../records/connections.store.js';
 import { readTyped, type TypedFields } from '../typed/typed-fields.js';
 import type { IntegrationTestView } from '../views/integrations.dto.js';
+import { ConnectionRemoval } from './connection-removal.js';
 import { ConnectionStates, INTEGRATION } from './connection-states.js';
 import { baseUrlOf, credentialHeader } from './credential.js';
 import { type Checked, ProviderCalls } from './provider-calls.js';
@@ -39,6 +40,7 @@ export class ConnectionStarts {
     private readonly flows: OAuthFlows,
     private readonly tokens: Tokens,
     private readonly states: ConnectionStates,
+    private readonly removal: ConnectionRemoval,
     private readonly outgoing: GuardedFetch,
   ) {}
 
@@ -68,6 +70,7 @@ export class ConnectionStarts {
     const { tokens, checked } = await this.checkedTokens(definition, typed);
     return async unit => {
       await this.tokens.replace(unit, id, tokens);
+      await this.removal.removeLimited(unit, row);
       await this.connections.settle(unit, row.id, typed.settings, checked.account);
       await this.states.set(unit, row.id, 'active');
     };

@@ -14,6 +14,7 @@ import type { ProviderDefinition } from '../providers/definition.js';
 import { filledIn, textAt } from '../providers/provider.js';
 import type { Account } from '../records/connections.store.js';
 import { baseUrlOf, credentialHeader } from './credential.js';
+import type { CredentialLimits } from './credential-limits.js';
 import { appToken } from './github-app.js';
 
 type Settings = Readonly<Record<string, string>>;
@@ -54,20 +55,25 @@ export class ProviderCalls {
     return this.tokens(definition, client, params, signal);
   }
 
-  /** A token of an installation of a GitHub App. */
+  /** A token of an installation of a GitHub App, for all that it may, or for less. */
   async installationToken(
     definition: ProviderDefinition,
     { app_id = '', installation_id = '' }: Settings,
     privateKey: string,
-    signal?: AbortSignal,
+    { limits, signal }: { limits?: CredentialLimits; signal?: AbortSignal } = {},
   ): Promise<RefreshedTokens> {
     const bearer = await appToken(app_id, privateKey);
     const path = `/app/installations/${encodeURIComponent(installation_id)}/access_tokens`;
     const url = below(definition.api.base_url, path);
     const headers = { ...definition.api.headers, authorization: `Bearer ${bearer}` };
-    const { status, body } = await this.ask(url, { method: 'POST', headers, signal });
+    const asked = limits && limitsBody(limits);
+    const { status, body } = await this.ask(url, {
+      ...{ method: 'POST', signal },
+      ...(asked ? { body: asked, headers: { ...headers, 'content-type': 'application/json' } } : { headers }),
+    });
     const token = textAt(body, 'token');
     if (status === 404 || status === 410) throw new GrantRejected('The app is not installed there any more');
+    if (status === 422 && limits) throw new ClientRejected(beyondInstallation(limits));
     if (!token) throw new ClientRejected(`GitHub did not take the app: it answered ${status}`);
     const expiresIn = Math.max(60, (Date.parse(textAt(body, 'expires_at') ?? '') - Date.now()) / 1000);
     return {
@@ -107,7 +113,8 @@ export class ProviderCalls {
     tokens: TokenSet,
   ): Promise<boolean> {
     const { revocation } = definition;
-    if (definition.auth === 'github_app') return this.revokeInstallationToken(definition, tokens);
+    if (definition.auth === 'github_app')
+      return tokens.accessToken === '' || this.revokeInstallationToken(definition, tokens);
     if (!revocation) return false;
     const token = tokens.refreshToken ?? tokens.accessToken;
     const basic =
@@ -196,6 +203,19 @@ export class ProviderCalls {
       throw new ProviderFault(`${url.host} could not be reached${why}`);
     }
   }
+}
+
+/** What is left out there is not limited. */
+const limitsBody = ({ repositories, permissions }: CredentialLimits): string =>
+  JSON.stringify({
+    ...(repositories.length > 0 && { repositories }),
+    ...(Object.keys(permissions).length > 0 && { permissions }),
+  });
+
+function beyondInstallation({ repositories, permissions }: CredentialLimits): string {
+  const levels = Object.entries(permissions).map(([name, level]) => `${name}: ${level}`);
+  const asked = [...(repositories.length > 0 ? [`the repositories ${repositories.join(', ')}`] : []), ...levels];
+  return `The app is not installed for ${asked.join(' and ')}; add that to the installation at GitHub, or ask for less`;
 }
 
 function jsonIn(text: string): unknown {

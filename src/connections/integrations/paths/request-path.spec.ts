@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { isBelow, normalPath } from './request-path.js';
+import { isBelow, normalPath, requestPath } from './request-path.js';
 
 it.each([
   ['/', '/'],
@@ -7,7 +7,8 @@ it.each([
   ['/repos/acme/', '/repos/acme/'],
   ['/a%20b/ä', '/a%20b/%C3%A4'],
   ['/a:b@c', '/a:b@c'],
-])('sends %s as %s', (path, sent) => expect(normalPath(path)).toBe(sent));
+  ['/projects/acme%2Fsite/issues', '/projects/acme%2Fsite/issues'],
+])('sends %s as %s', (path, sent) => expect(requestPath(path)).toBe(sent));
 
 it.each([
   'repos',
@@ -19,7 +20,10 @@ it.each([
   '/..',
   '/a/%2e%2e/b',
   '/a/%2E./b',
-  '/a%2fb',
+  '/a%2f..%2fb',
+  '/a%2F.',
+  '/a%2f%2fb',
+  '/a%252fb',
   '/a%5Cb',
   '/a\\b',
   '/a?b=c',
@@ -29,7 +33,13 @@ it.each([
   '/a%0d%0ab',
   '/a%00',
   `/${'x'.repeat(2001)}`,
-])('refuses %j', path => expect(() => normalPath(path)).toThrow(expect.objectContaining({ status: 422 })));
+])('refuses %j', path =>
+  expect(() => requestPath(path)).toThrow(expect.objectContaining({ status: 422 })));
+
+it('names whole segments in a grant', () => {
+  expect(normalPath('/repos/acme', 'paths')).toBe('/repos/acme');
+  expect(() => normalPath('/repos%2facme', 'paths')).toThrow(/^paths must not have encoded slashes/);
+});
 
 it.each([
   ['/repos/acme', ['/repos/acme'], true],
@@ -38,6 +48,8 @@ it.each([
   ['/repos/acme-two', ['/repos/acme'], false],
   ['/repos', ['/repos/acme'], false],
   ['/user', ['/repos', '/user'], true],
+  ['/projects/acme%2fsite', ['/projects'], true],
+  ['/projects%2facme', ['/projects'], false],
   ['/anything', ['/'], true],
   ['/anything', [], true],
 ])('%s is below %j: %s', (path, prefixes, is) => expect(isBelow(path, prefixes)).toBe(is));

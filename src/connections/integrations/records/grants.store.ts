@@ -1,12 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, organizationsOf, visibleTo } from '../../../platform/access/index.js';
-import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { Database, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
+import type { Permissions } from '../oauth/credential-limits.js';
 import type { ConnectionRow } from './connections.store.js';
+
+declare global {
+  interface ColumnTypes {
+    'connection_grant.permissions': Permissions;
+  }
+}
 
 export type GrantRow = Row<'connection_grant'>;
 /** A connection that may be used in a workspace, and what it may be used for. */
-export type GrantedRow = ConnectionRow & Pick<GrantRow, 'methods' | 'paths' | 'workspace_id'>;
+export type GrantFields = Pick<GrantRow, 'workspace_id' | 'methods' | 'paths' | 'repositories' | 'permissions'>;
+export type GrantedRow = ConnectionRow & GrantFields;
 
 type Queries = Pick<Database, 'tables'>;
 
@@ -33,7 +41,7 @@ export class GrantsStore {
   /** What the caller may use in a workspace: the organization's, and their own. */
   async usableBy(actor: Pick<Actor, 'id' | 'credential'>, workspaceId: string): Promise<GrantedRow[]> {
     const { rows } = await sql<GrantedRow>`
-      select c.*, g.methods, g.paths, g.workspace_id
+      select c.*, g.methods, g.paths, g.repositories, g.permissions, g.workspace_id
       from connection_grant g join integration_connection c on c.id = g.connection_id
       join ${organizationsOf(actor as Actor)} m on m.organization_id = c.organization_id
       where g.workspace_id = ${workspaceId} and (c.user_id is null or c.user_id = ${actor.id})
@@ -53,7 +61,7 @@ export class GrantsStore {
       unit.tables(),
     );
     const { rows } = await sql<GrantedRow>`
-      select c.*, g.methods, g.paths, g.workspace_id
+      select c.*, g.methods, g.paths, g.repositories, g.permissions, g.workspace_id
       from connection_grant g join integration_connection c on c.id = g.connection_id
       where g.workspace_id = ${workspaceId} and c.id <> ${connection.id}
         and (c.user_id is null or coalesce(${connection.user_id}::uuid = c.user_id, true))
@@ -66,14 +74,17 @@ export class GrantsStore {
     unit: UnitOfWork,
     connectionId: string,
     actor: Actor,
-    grants: readonly Pick<GrantRow, 'workspace_id' | 'methods' | 'paths'>[],
+    grants: readonly GrantFields[],
   ): Promise<void> {
     await sql`
       delete from connection_grant where connection_id = ${connectionId}
         and workspace_id in (select w.id from ${visibleTo(actor)} w)`.execute(unit.tables());
     if (grants.length === 0) return;
     const made = { connection_id: connectionId, granted_by: actor.id, created_at: sql<string>`now()` };
-    const rows = grants.map(grant => ({ ...grant, ...made }));
+    const rows = grants.map(({ permissions, ...grant }) => ({
+      ...{ ...grant, ...made },
+      permissions: storable(permissions),
+    }));
     await unit.tables().insertInto('connection_grant').values(rows).execute();
   }
 }

@@ -6,7 +6,7 @@ import { beforeSideEffect } from '../../../platform/database/index.js';
 import { Conflict, Forbidden, Invalid, TooLarge, Unavailable } from '../../../platform/errors/index.js';
 import type { CredentialHeader } from '../oauth/credential.js';
 import { ProviderCatalog } from '../oauth/provider-catalog.js';
-import { isBelow, normalPath } from '../paths/request-path.js';
+import { isBelow, requestPath } from '../paths/request-path.js';
 import { IntegrationRequest, IntegrationResponseView } from '../views/requests.dto.js';
 import { type GrantedConnection, GrantedConnections } from './granted-connections.js';
 
@@ -71,7 +71,7 @@ export class ConnectionRequestsService {
     const prepared = await this.prepare(connection, input);
     beforeSideEffect();
     return this.granted.use(
-      connection.id,
+      connection,
       credential => this.send(connection, prepared, credential),
       ({ status }) => status === 401,
     );
@@ -100,7 +100,7 @@ export class ConnectionRequestsService {
 
   /** A path below the base address, or a whole address of one of the provider's hosts. */
   private urlOf({ base_url, hosts }: GrantedConnection, path: string): URL {
-    if (path.startsWith('/')) return new URL(base_url + normalPath(path));
+    if (path.startsWith('/')) return new URL(base_url + requestPath(path));
     const url = URL.parse(path);
     const base = new URL(base_url);
     if (!url || url.username || url.password || url.hash || url.search)
@@ -108,7 +108,7 @@ export class ConnectionRequestsService {
     if (!hosts.includes(url.host) || url.protocol !== base.protocol)
       throw new Invalid(`path must be on ${hosts.join(', ')}`);
     const [, afterHost = '/'] = /^[a-z]+:\/\/[^/]+(\/.*)$/i.exec(path) ?? [];
-    return new URL(normalPath(afterHost), url.origin);
+    return new URL(requestPath(afterHost), url.origin);
   }
 
   private async send(

@@ -11,6 +11,8 @@ import {
   gitCredential,
   hostsOf,
 } from '../oauth/credential.js';
+import { type CredentialLimits, isLimited } from '../oauth/credential-limits.js';
+import { LimitedTokens } from '../oauth/limited-tokens.js';
 import { ProviderCatalog } from '../oauth/provider-catalog.js';
 import type { ProviderDefinition } from '../providers/definition.js';
 import { filledIn } from '../providers/provider.js';
@@ -46,10 +48,13 @@ export interface GrantedConnection {
   readonly git: { readonly hosts: readonly string[]; readonly username: string } | null;
   /** What programs look for before they ask. */
   readonly variables: readonly string[];
+  /** What the provider itself limits its credential to; null: it cannot. */
+  readonly limits: CredentialLimits | null;
 }
 
 /** The credential for one request. */
 export interface OpenedCredential extends CredentialHeader {
+  readonly tokenSetId: string;
   readonly revision: number;
 }
 
@@ -69,6 +74,7 @@ export class GrantedConnections {
     private readonly connections: ConnectionsStore,
     private readonly grants: GrantsStore,
     private readonly catalog: ProviderCatalog,
+    private readonly limited: LimitedTokens,
     private readonly tokens: Tokens,
   ) {}
 
@@ -100,7 +106,7 @@ export class GrantedConnections {
       throw new Forbidden('This connection is not granted to the workspace; its manager can grant it');
     }
     if (!isListed(row, await this.listsFor(actor)))
-      throw new Forbidden(`The automation does not list ${row.name} or ${row.provider} under connections`);
+      throw new Forbidden(`What asks does not list ${row.name} or ${row.provider} under connections`);
     const definition = await this.catalog.find(row.organization_id, row.provider);
     if (!definition) throw new NotFound('No such connection');
     return grantedOf(row, definition);
@@ -111,32 +117,34 @@ export class GrantedConnections {
    * Conflict where a person has to authorize it again, Unavailable where its provider is away.
    */
   async use<T>(
-    id: string,
+    { id, limits }: Pick<GrantedConnection, 'id' | 'limits'>,
     send: (credential: CredentialHeader) => Promise<T>,
     isRejected?: (result: T) => boolean,
   ): Promise<T> {
-    const { token_set_id, definition, settings } = await this.usable(id);
+    const { tokenSetId, definition, settings } = await this.usable(id, limits);
     return this.tokens.use(
-      token_set_id,
+      tokenSetId,
       (token: HeldToken) => send(credentialHeader(definition, settings, token)),
       isRejected,
     );
   }
 
   /** The credential of a connection that was granted, for one request that is sent now. Throws as {@link use} does. */
-  async open(id: string, service: 'api' | 'git'): Promise<OpenedCredential> {
-    const { token_set_id, definition, settings } = await this.usable(id);
+  async open(
+    { id, limits }: Pick<GrantedConnection, 'id' | 'limits'>,
+    service: 'api' | 'git',
+  ): Promise<OpenedCredential> {
+    const { tokenSetId, definition, settings } = await this.usable(id, limits);
     const headerOf = service === 'git' ? gitCredential : credentialHeader;
-    return this.tokens.use(token_set_id, async token => ({
+    return this.tokens.use(tokenSetId, async token => ({
       ...headerOf(definition, settings, token),
-      revision: token.revision,
+      ...{ tokenSetId, revision: token.revision },
     }));
   }
 
   /** Says that the service did not take a credential that was opened. */
-  async reject(id: string, revision: number): Promise<void> {
-    const { token_set_id } = await this.usable(id);
-    await this.tokens.reject(token_set_id, revision);
+  reject({ tokenSetId, revision }: Pick<OpenedCredential, 'tokenSetId' | 'revision'>): Promise<void> {
+    return this.tokens.reject(tokenSetId, revision);
   }
 
   /** Where a connection may be used. */
@@ -144,12 +152,14 @@ export class GrantedConnections {
     return this.grants.workspacesOf(unit, id);
   }
 
-  private async usable(id: string) {
+  private async usable(id: string, limits: CredentialLimits | null) {
     const row = await this.connections.find(id);
     const definition = row && (await this.catalog.find(row.organization_id, row.provider));
     if (!row || !definition) throw new NotFound('No such connection');
     if (!row.token_set_id) throw new Conflict(`${row.name} is not connected yet; authorize it first`);
-    return { token_set_id: row.token_set_id, settings: row.settings, definition };
+    const tokenSetId =
+      limits && isLimited(limits) ? await this.limited.tokenSetFor(id, limits) : row.token_set_id;
+    return { tokenSetId, settings: row.settings, definition };
   }
 
   private async listsFor(actor: Actor): Promise<(readonly string[])[]> {
@@ -163,6 +173,7 @@ const isListed = ({ provider, name }: ConnectionRow, lists: readonly (readonly s
 
 export function grantedOf(row: GrantedRow, definition: ProviderDefinition): GrantedConnection {
   const { id, organization_id, user_id, provider, name, account, state, settings, methods, paths } = row;
+  const { repositories, permissions } = row;
   return {
     ...{ id, organization_id, user_id, provider, name, account, state, methods, paths },
     hosts: hostsOf(definition, settings),
@@ -171,5 +182,6 @@ export function grantedOf(row: GrantedRow, definition: ProviderDefinition): Gran
     template: definition.api.template,
     git: definition.git ?? null,
     variables: definition.variables ?? [],
+    limits: definition.auth === 'github_app' ? { repositories, permissions } : null,
   };
 }

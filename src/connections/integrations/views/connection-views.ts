@@ -38,10 +38,9 @@ export class ConnectionViews {
         scopes: [...row.scopes],
         grants: grants
           .filter(({ connection_id }) => connection_id === id)
-          .map(({ workspace_id, methods, paths }) => ({
-            workspace_id,
-            methods: [...methods],
-            paths: [...paths],
+          .map(({ workspace_id, methods, paths, repositories, permissions }) => ({
+            ...{ workspace_id, methods: [...methods], paths: [...paths] },
+            ...{ repositories: [...repositories], permissions: { ...permissions } },
           })),
         access_expires_at: isoOrNull(tokens?.access_expires_at ?? null),
         expires_at: isoOrNull(

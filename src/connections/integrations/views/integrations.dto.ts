@@ -191,6 +191,21 @@ export class IntegrationGrant {
     example: ['/repos/acme'],
   })
   paths?: string[];
+
+  @Field.text(
+    'Of a GitHub App: the repositories that its tokens there are for, by their names without the account; none: all of the installation',
+    {
+      ...{ list: true, maxItems: 100, min: 1, max: 100, optional: true, example: ['site'] },
+      ...{ pattern: /^[A-Za-z0-9._-]+$/, patternHint: 'must be names such as site, without the account' },
+    },
+  )
+  repositories?: string[];
+
+  @Field.record(
+    'Of a GitHub App: what its tokens there may, by name: read, write or admin; none: all that the app may',
+    { optional: true, example: { contents: 'read', issues: 'write' } },
+  )
+  permissions?: Record<string, unknown>;
 }
 
 export class SetIntegrationGrants extends IntegrationId {
@@ -218,6 +233,12 @@ export class IntegrationGrantView {
 
   @Field.text('What paths have to be below; none: all', { list: true, example: ['/repos/acme'] })
   paths: string[];
+
+  @Field.text('Repositories that its tokens there are for; none: all', { list: true, example: ['site'] })
+  repositories: string[];
+
+  @Field.record('What its tokens there may; none: all that the app may', { example: { contents: 'read' } })
+  permissions: Record<string, string>;
 }
 
 export class IntegrationView {

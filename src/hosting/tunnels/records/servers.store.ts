@@ -50,6 +50,7 @@ export type ServerChanges = Partial<
     | 'host_header'
     | 'memory_bytes'
     | 'actions'
+    | 'connections'
   >
 >;
 

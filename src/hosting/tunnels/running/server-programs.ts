@@ -13,6 +13,7 @@ import { HostNames } from '../../hosts/index.js';
 import { ServerEnv } from '../records/server-env.js';
 import type { ServerRow } from '../records/servers.store.js';
 import { ServerActions } from './server-actions.js';
+import { ServerCredentials } from './server-credentials.js';
 import { VIEWER_KEY_FILE, ViewerKeyFile } from './viewer-key-file.js';
 
 /** Seen inside: the door, and what else the service has for the program. */
@@ -68,6 +69,7 @@ export class ServerPrograms {
     private readonly folders: WorkspaceFolders,
     private readonly env: ServerEnv,
     private readonly actions: ServerActions,
+    private readonly credentials: ServerCredentials,
     private readonly hosts: HostNames,
     private readonly keys: ViewerKeyFile,
     private readonly leases: Leases,
@@ -98,6 +100,7 @@ export class ServerPrograms {
           ...{ script: server.command, folder: server.folder, signal, onOutput },
           caller: { kind: 'server', id: instanceId },
           actions: await this.actions.of(server),
+          uses: { actor: this.credentials.actorOf(server), caller: { kind: 'server', id: server.id } },
           env: { ...this.env.of(server), ...this.given(server, port) },
           limits: {
             memoryBytes: Number(server.memory_bytes ?? this.config.serverMemoryBytes),

@@ -1,0 +1,55 @@
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { didYouMean } from '#libs/did-you-mean/index.js';
+import { GrantedConnections } from '../../../connections/integrations/index.js';
+import { type Actor, Credentials } from '../../../platform/access/index.js';
+import { Forbidden, Invalid } from '../../../platform/errors/index.js';
+import { type ServerRow, ServersStore } from '../records/servers.store.js';
+
+/** The connections that requests of servers use, on the authority of who started them: those that the server lists. */
+@Injectable()
+export class ServerCredentials implements OnModuleInit {
+  /** Which server it is that asks in the name of an actor. */
+  private readonly servers = new WeakMap<Actor, string>();
+
+  constructor(
+    private readonly granted: GrantedConnections,
+    private readonly credentials: Credentials,
+    private readonly store: ServersStore,
+  ) {}
+
+  onModuleInit(): void {
+    this.granted.limitBy(actor => this.listedFor(actor));
+  }
+
+  /** As whom a server uses connections; undefined where it lists none. */
+  actorOf({ id, actor, connections }: ServerRow): Actor | undefined {
+    if (!actor || connections.length === 0) return undefined;
+    const asked = { ...actor };
+    this.servers.set(asked, id);
+    return asked;
+  }
+
+  /** 403 where the caller may use none in the workspace, 422 for what is not granted to it. */
+  async requireGranted(actor: Actor, workspaceId: string, names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    const granted = await this.granted.of(actor, workspaceId);
+    const known = [...new Set(granted.flatMap(({ provider, name }) => [provider, name]))];
+    const unknown = names.find(name => !known.includes(name));
+    if (unknown === undefined) return;
+    const meant = didYouMean(unknown, known);
+    throw new Invalid(
+      `connections: ${unknown} is granted to this workspace for no use of yours${meant ? `; did you mean ${meant}?` : '; have it granted first'}`,
+    );
+  }
+
+  /** Looked at for each request: what the server lists now, while the key of who started it stands. */
+  private async listedFor(actor: Actor): Promise<readonly string[] | null> {
+    const id = this.servers.get(actor);
+    if (id === undefined) return null;
+    const { credential, name } = actor;
+    // A session is renewed, so what it started outlives it.
+    if (credential.type !== 'session' && !(await this.credentials.stands(credential)))
+      throw new Forbidden(`The key of ${name}, who started the server, was revoked or has run out; restart it`);
+    return (await this.store.find(id))?.connections ?? [];
+  }
+}
