@@ -48,9 +48,9 @@ import { HostNamesTable } from './hosting/hosts/migrations/20261124-host-names.j
 import { SiteStorageColumns } from './hosting/sites/migrations/20261124-site-storage.js';
 import { SitesTables } from './hosting/sites/migrations/20261124-sites.js';
 import { ServerLogColumns } from './hosting/tunnels/migrations/20261125-server-log.js';
-import { ServerConnectionsColumn } from './hosting/tunnels/migrations/20261203-server-connections.js';
 import { ServersTables } from './hosting/tunnels/migrations/20261125-servers.js';
 import { ServerSeconds } from './hosting/tunnels/migrations/20261126-server-seconds.js';
+import { ServerConnectionsColumn } from './hosting/tunnels/migrations/20261203-server-connections.js';
 import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
 import { EmailChange } from './identity/auth/migrations/20261122-email-change.js';
 import { Billing } from './identity/billing/migrations/20261121-billing.js';

@@ -31,14 +31,14 @@ function answer({ url = '', headers }: IncomingMessage, response: ServerResponse
     seen.push({ url, authorization: headers.authorization, status });
     response.writeHead(status, { 'content-type': type, 'content-length': body.length }).end(body);
   };
-  if (headers.authorization !== `Bearer ${SECRET}`) return send(401, '{"error":"Who are you?"}');
+  if (headers.authorization !== `Bearer ${SECRET}`) return void send(401, '{"error":"Who are you?"}');
   const [, tarball = ''] = /^\/npm\/(@acme\/\w+)\/-\/\w+-1\.0\.0\.tgz$/.exec(url) ?? [];
   const bytes = tarballs.get(tarball);
-  if (bytes) return send(200, bytes, 'application/octet-stream');
+  if (bytes) return void send(200, bytes, 'application/octet-stream');
   const name = decodeURIComponent(url.replace(/^\/npm\//, ''));
-  if (url === '/npm/-/whoami') return send(200, '{"username":"team"}');
+  if (url === '/npm/-/whoami') return void send(200, '{"username":"team"}');
   const about = tarballs.get(name);
-  if (!about) return send(404, '{"error":"not found"}');
+  if (!about) return void send(404, '{"error":"not found"}');
   const version = {
     ...{ name, version: '1.0.0', description: 'Of the team alone' },
     dependencies: name === '@acme/tool' ? { '@acme/base': '^1.0.0' } : {},
@@ -111,16 +111,20 @@ async function grant(fields: Json = {}): Promise<void> {
   expect([status, body.detail]).toEqual([200, undefined]);
 }
 async function output(command: string): Promise<string> {
-  const npm = 'npm() { node /workspace/.npm-package/bin/npm-cli.js --no-update-notifier --no-audit --no-fund "$@"; }';
+  const npm =
+    'npm() { node /workspace/.npm-package/bin/npm-cli.js --no-update-notifier --no-audit --no-fund "$@"; }';
   const { status, body } = await ada.client.post(`/api/workspaces/${workspace}/tools/bash`, {
-    input: { command: `PATH=/opt/node/bin:$PATH; export HOME=/tmp; ${npm}\n${command}`, timeout_seconds: 300 },
+    // This one registry has a name that programs of a sandbox ask without the proxy.
+    input: {
+      command: `PATH=/opt/node/bin:$PATH; export HOME=/tmp NO_PROXY=none.invalid no_proxy=none.invalid; ${npm}\n${command}`,
+      timeout_seconds: 300,
+    },
   });
   if (status !== 200) throw new Error(`bash answered ${status}: ${JSON.stringify(body)}`);
   return body.output;
 }
-/** This one registry has a name that programs of a sandbox ask without a proxy. */
 const project = (name: string, npmrc: string) =>
-  `mkdir ${name} && cd ${name} && echo '{"private":true}' > package.json && printf '%s\\n' 'noproxy=none.invalid' '${npmrc}' > .npmrc`;
+  `mkdir ${name} && cd ${name} && echo '{"private":true}' > package.json && printf '%s\\n' 'fetch-retries=0' '${npmrc}' > .npmrc`;
 
 it('npm views and installs what is private, with a registry and no token', async () => {
   await grant();
@@ -164,7 +168,9 @@ it('npm may have the placeholder where a project names a variable for its token'
     `${project('named', npmrc)}\nnpm install @acme/tool 2>&1 && node -p "require('@acme/tool')"`,
   );
   expect(said).toContain('@acme/base @acme/tool');
-  expect(seen.every(({ authorization, status }) => authorization === `Bearer ${SECRET}` && status === 200)).toBe(true);
+  expect(
+    seen.every(({ authorization, status }) => authorization === `Bearer ${SECRET}` && status === 200),
+  ).toBe(true);
   const refused = await output(
     `${project('other', `@other:registry=https://${registry}/npm/`)}; npm view @other/tool 2>&1`,
   );
@@ -177,8 +183,7 @@ it('npm is told what is missing once the grant is taken away', async () => {
   const { status } = await ada.client.put(`/api/integrations/${connection}/workspaces`, { grants: [] });
   expect(status).toBe(200);
   const said = await output(
-    `${project('none', `@acme:registry=https://${registry}/npm/
-fetch-retries=0`)}; npm view @acme/tool 2>&1`,
+    `${project('none', `@acme:registry=https://${registry}/npm/`)}; npm view @acme/tool 2>&1`,
   );
   expect(said).toMatch(/npm error/);
   expect(seen).toEqual([]);

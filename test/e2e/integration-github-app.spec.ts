@@ -43,7 +43,10 @@ const permits = (has: string | undefined, wanted: string) =>
   has !== undefined && LEVELS.indexOf(has) >= LEVELS.indexOf(wanted);
 
 /** A token that is limited by what the request names; undefined where the installation has less. */
-function limited({ repositories = github.repositories, permissions = github.permissions }: Json): Token | undefined {
+function limited({
+  repositories = github.repositories,
+  permissions = github.permissions,
+}: Json): Token | undefined {
   const isThere = (name: string) => github.repositories.includes(name.toLowerCase());
   const isGranted = ([name, level]: [string, unknown]) => permits(github.permissions[name], String(level));
   if (!repositories.every(isThere) || !Object.entries(permissions).every(isGranted)) return undefined;
@@ -74,7 +77,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     const asked = JSON.parse((await text(request)) || '{}') as Json;
     github.asked.push(asked);
     const made = limited(asked);
-    if (!made) return json(422, { message: 'The permissions requested are not granted to this installation.' });
+    if (!made)
+      return json(422, { message: 'The permissions requested are not granted to this installation.' });
     const token = `ghs_${randomUUID()}`;
     github.made++;
     github.tokens.set(token, made);
@@ -97,7 +101,9 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 const repositories = mkdtempSync(path.join(tmpdir(), 'repositories-'));
 /** Lets in whom a token is for: for this repository, to do this. */
 const git = serveRepositories(repositories, (authorization = '', url) => {
-  const [name, token = ''] = Buffer.from(authorization.replace(/^Basic /, ''), 'base64').toString().split(':');
+  const [name, token = ''] = Buffer.from(authorization.replace(/^Basic /, ''), 'base64')
+    .toString()
+    .split(':');
   const known = github.tokens.get(token);
   if (!known || name !== 'x-access-token' || known.endsAt < Date.now()) return false;
   github.git.push({ token, path: url });
@@ -319,7 +325,9 @@ describe('tokens for less than the installation has', () => {
   it('say what is missing where the installation has less', async () => {
     const id = await connected({ repositories: ['secret'], permissions: { contents: 'write' } });
     const { detail } = await issues(id, 'secret');
-    expect(detail).toMatch(/not installed for the repositories secret and contents: write; .* it is tried again in/);
+    expect(detail).toMatch(
+      /not installed for the repositories secret and contents: write; .* it is tried again in/,
+    );
     expect((await ada.client.get(`/api/integrations/${id}`)).body.state).toBe('active');
   });
 
@@ -337,7 +345,8 @@ describe('tokens for less than the installation has', () => {
   it('end with the connection, and with the key that they were made with', async () => {
     const id = await connected({ repositories: ['site'] });
     await issues(id);
-    const few = () => [...github.tokens.values()].filter(({ repositories: names }) => names.length === 1).length;
+    const few = () =>
+      [...github.tokens.values()].filter(({ repositories: names }) => names.length === 1).length;
     const before = few();
     await ada.client.patch(`/api/integrations/${id}`, { fields: { private_key: pem() } });
     while (few() === before) await new Promise(resolve => setTimeout(resolve, 20));
@@ -367,6 +376,9 @@ describe('tokens for less than the installation has', () => {
     });
     expect(made.body.detail).toBeUndefined();
     const { status, body } = await grant(made.body.connection.id, { repositories: ['site'] });
-    expect([status, body.detail]).toEqual([422, expect.stringContaining('limits no tokens to them; name paths')]);
+    expect([status, body.detail]).toEqual([
+      422,
+      expect.stringContaining('limits no tokens to them; name paths'),
+    ]);
   });
 });

@@ -31,7 +31,12 @@ export class ServerViews {
       port: server.port,
       host_header: server.host_header,
       memory_bytes: numberOrNull(server.memory_bytes),
-      ...{ actions: server.actions, connections: server.connections, state: server.state, reason: server.reason },
+      ...{
+        actions: server.actions,
+        connections: server.connections,
+        state: server.state,
+        reason: server.reason,
+      },
       instance: instance ? instanceOf(instance) : null,
       restarts: server.restarts,
       next_attempt_at: isoOrNull(server.next_attempt_at),

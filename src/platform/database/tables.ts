@@ -300,6 +300,9 @@ export interface Schema {
   lease: {
     name: string; holder: string; fence: Generated<Big>;
   };
+  limited_token: {
+    token_set_id: string; connection_id: string; limits: string;
+  };
   loop: {
     id: string; organization_id: string; workspace_id: string; chat_id: string; created_by: string;
     actor: Json<'loop.actor'>; tools_above: Json<'loop.tools_above'>; prompt: string;
@@ -313,9 +316,6 @@ export interface Schema {
     spent_usd: Generated<number | null>; spent_seconds: Generated<number>;
     grading_failures: Generated<number>; holder: string | null; next_at: Time | null;
     last_event: Generated<number>; created_at: Time; finished_at: Time | null;
-  };
-  limited_token: {
-    token_set_id: string; connection_id: string; limits: string;
   };
   loop_check: {
     loop_id: string; code: Buffer;

@@ -71,13 +71,7 @@ export class GitSandbox {
   }
 
   /** Within {@link recorded}. 403 and 409 where the remote cannot be reached from this workspace. */
-  async net(
-    workspace: Workspace,
-    actor: Actor,
-    remote: Remote,
-    script: string,
-    step: Step,
-  ): Promise<GitEnd> {
+  async net(workspace: Workspace, actor: Actor, remote: Remote, script: string, step: Step): Promise<GitEnd> {
     const user: CredentialUser = { workspaceId: workspace.id, caller: callerOf(actor), actor };
     const reach = await this.reach(user, remote);
     try {

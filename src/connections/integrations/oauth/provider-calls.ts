@@ -214,7 +214,10 @@ const limitsBody = ({ repositories, permissions }: CredentialLimits): string =>
 
 function beyondInstallation({ repositories, permissions }: CredentialLimits): string {
   const levels = Object.entries(permissions).map(([name, level]) => `${name}: ${level}`);
-  const asked = [...(repositories.length > 0 ? [`the repositories ${repositories.join(', ')}`] : []), ...levels];
+  const asked = [
+    ...(repositories.length > 0 ? [`the repositories ${repositories.join(', ')}`] : []),
+    ...levels,
+  ];
   return `The app is not installed for ${asked.join(' and ')}; add that to the installation at GitHub, or ask for less`;
 }
 

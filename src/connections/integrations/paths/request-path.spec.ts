@@ -33,8 +33,7 @@ it.each([
   '/a%0d%0ab',
   '/a%00',
   `/${'x'.repeat(2001)}`,
-])('refuses %j', path =>
-  expect(() => requestPath(path)).toThrow(expect.objectContaining({ status: 422 })));
+])('refuses %j', path => expect(() => requestPath(path)).toThrow(expect.objectContaining({ status: 422 })));
 
 it('names whole segments in a grant', () => {
   expect(normalPath('/repos/acme', 'paths')).toBe('/repos/acme');

@@ -13,7 +13,10 @@ declare global {
 
 export type GrantRow = Row<'connection_grant'>;
 /** A connection that may be used in a workspace, and what it may be used for. */
-export type GrantFields = Pick<GrantRow, 'workspace_id' | 'methods' | 'paths' | 'repositories' | 'permissions'>;
+export type GrantFields = Pick<
+  GrantRow,
+  'workspace_id' | 'methods' | 'paths' | 'repositories' | 'permissions'
+>;
 export type GrantedRow = ConnectionRow & GrantFields;
 
 type Queries = Pick<Database, 'tables'>;

@@ -49,7 +49,9 @@ export class ServerCredentials implements OnModuleInit {
     const { credential, name } = actor;
     // A session is renewed, so what it started outlives it.
     if (credential.type !== 'session' && !(await this.credentials.stands(credential)))
-      throw new Forbidden(`The key of ${name}, who started the server, was revoked or has run out; restart it`);
+      throw new Forbidden(
+        `The key of ${name}, who started the server, was revoked or has run out; restart it`,
+      );
     return (await this.store.find(id))?.connections ?? [];
   }
 }
