@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { Json } from '../harness/client.js';
+import { Client, type Json } from '../harness/client.js';
 import { TestServers } from '../harness/servers.js';
 import { type Person, TestService } from '../harness/service.js';
 import { TlsServers } from '../harness/tls-servers.js';
@@ -125,7 +125,7 @@ it('ends with the membership and the key of who started it, in a server that sti
 it('ends with the key of a program that started it', async () => {
   const key = await ada.client.post('/api/keys', { name: 'starter' });
   expect([key.status, key.body.detail]).toEqual([200, undefined]);
-  const starter = ada.client.with({ 'X-API-Key': key.body.api_key });
+  const starter = new Client(service.url, { 'x-api-key': key.body.api_key });
   const server = await start({}, new TestServers(service, starter, workspace));
   await until(server, /^asked/);
   await ada.client.delete(`/api/keys/${key.body.id}`);
