@@ -38,11 +38,14 @@ const USE = {
 } as const;
 const MAX_KINDS = 50;
 const OTHERS = 'others';
+/** A sandbox that goes on for days has a row for each: what a row counts is written when it ends. */
+const ROW_MS = 3_600_000;
 
 interface OpenUse {
   readonly row: Promise<string | undefined>;
   readonly users: Set<SandboxUser>;
   readonly used: ConnectionUsed;
+  readonly begunAt: number;
 }
 
 /** Enters the uses of credentials in the ledger: a row for a run and a host, however many requests there are. */
@@ -66,8 +69,19 @@ export class ConnectionUses {
       rule.header,
     ]);
     let open = this.open.get(key);
+    if (open && performance.now() - open.begunAt > ROW_MS) {
+      this.open.delete(key);
+      void this.close(open).catch((error: unknown) =>
+        this.log.error(
+          { err: error, workspace_id: workspaceId },
+          'the uses of a connection were not counted',
+        ),
+      );
+      open = undefined;
+    }
     if (!open) {
-      open = { row: this.begin(user, rule), users: new Set(), used: nothing() };
+      const row = this.begin(user, rule);
+      open = { row, users: new Set(), used: nothing(), begunAt: performance.now() };
       this.open.set(key, open);
     }
     const { users, used } = open;
@@ -89,10 +103,12 @@ export class ConnectionUses {
       this.open.delete(key);
       over.push(open);
     }
-    for (const { row, used } of over) {
-      const id = await row;
-      if (id !== undefined) await this.ledger.end(id, USE, { status: 'completed', output: used });
-    }
+    for (const open of over) await this.close(open);
+  }
+
+  private async close({ row, used }: OpenUse): Promise<void> {
+    const id = await row;
+    if (id !== undefined) await this.ledger.end(id, USE, { status: 'completed', output: used });
   }
 
   private async begin(

@@ -8,7 +8,7 @@ import { Events } from '../../platform/events/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { connectionTopic } from '../tokens/index.js';
-import { isLimited, limitsOf } from './oauth/credential-limits.js';
+import { isLimited, limitsOf } from './limits/credential-limits.js';
 import { ProviderCatalog } from './oauth/provider-catalog.js';
 import { normalPath } from './paths/request-path.js';
 import { connectionChanged, connectionGranted } from './records/connection-events.js';

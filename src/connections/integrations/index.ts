@@ -1,5 +1,5 @@
 export { IntegrationsModule } from './integrations.module.js';
-export { limitedToRepository } from './oauth/credential-limits.js';
+export { limitedToRepository } from './limits/credential-limits.js';
 export { METHODS } from './paths/request-path.js';
 export {
   connectionChanged,

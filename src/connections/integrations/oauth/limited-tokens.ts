@@ -9,10 +9,10 @@ import {
   type TokenSet,
   Tokens,
 } from '../../tokens/index.js';
+import type { CredentialLimits } from '../limits/credential-limits.js';
 import { type ConnectionRow, ConnectionsStore } from '../records/connections.store.js';
 import { LimitedTokensStore } from '../records/limited-tokens.store.js';
 import { ConnectionRemoval } from './connection-removal.js';
-import type { CredentialLimits } from './credential-limits.js';
 import { ProviderCalls } from './provider-calls.js';
 import { ProviderCatalog } from './provider-catalog.js';
 

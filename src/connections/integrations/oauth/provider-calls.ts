@@ -10,11 +10,11 @@ import {
   requestTokens,
   type TokenSet,
 } from '../../tokens/index.js';
+import type { CredentialLimits } from '../limits/credential-limits.js';
 import type { ProviderDefinition } from '../providers/definition.js';
 import { filledIn, textAt } from '../providers/provider.js';
 import type { Account } from '../records/connections.store.js';
 import { baseUrlOf, credentialHeader } from './credential.js';
-import type { CredentialLimits } from './credential-limits.js';
 import { appToken } from './github-app.js';
 
 type Settings = Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, organizationsOf, visibleTo } from '../../../platform/access/index.js';
 import { Database, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
-import type { Permissions } from '../oauth/credential-limits.js';
+import type { Permissions } from '../limits/credential-limits.js';
 import type { ConnectionRow } from './connections.store.js';
 
 declare global {

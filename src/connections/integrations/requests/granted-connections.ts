@@ -4,6 +4,7 @@ import type { UnitOfWork } from '../../../platform/database/index.js';
 import { Conflict, Forbidden, NotFound } from '../../../platform/errors/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
 import { type HeldToken, Tokens } from '../../tokens/index.js';
+import { type CredentialLimits, isLimited } from '../limits/credential-limits.js';
 import {
   baseUrlOf,
   type CredentialHeader,
@@ -11,7 +12,6 @@ import {
   gitCredential,
   hostsOf,
 } from '../oauth/credential.js';
-import { type CredentialLimits, isLimited } from '../oauth/credential-limits.js';
 import { LimitedTokens } from '../oauth/limited-tokens.js';
 import { ProviderCatalog } from '../oauth/provider-catalog.js';
 import type { ProviderDefinition } from '../providers/definition.js';
