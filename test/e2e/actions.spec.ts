@@ -774,14 +774,20 @@ describe('an agent', () => {
       call('actions_run', { name: 'no_such' }),
       call('actions_run', { name: 'file_write', input: [] }),
       call('actions_run', { what: 1 }),
+      call('actions_run', { name: 'file_write', input: { file: 'a' } }),
+      call('actions_run', { name: 'site_get', input: { id: 'my-site' } }),
     ]);
-    expect(outputs.map(({ is_error }) => is_error)).toEqual(Array(7).fill(true));
+    expect(outputs.map(({ is_error }) => is_error)).toEqual(Array(9).fill(true));
     const texts = outputs.map(({ output }) => output);
     expect(texts[0]).toContain('is destructive');
     expect(texts[1]).toBe('No such workspace');
     expect(texts[2]).toContain('reaches beyond it');
     expect(texts[3]).toContain('your own sign-in');
     expect(texts[5]).toBe('input must be a JSON object');
+    expect(texts[8]).toBe('id must be a UUID; site_list has them');
+    expect(texts[7]).toBe(
+      'path is required, content is required, file is not a field of this request; the fields of file_write are workspace_id, path (required), content (required), encoding',
+    );
     expect(messagesOf(model.requests.at(-1) as never).at(-1)?.role).toBe('tool');
     expect(existsSync(inWorkspace('agent.txt'))).toBe(true);
   });

@@ -80,6 +80,7 @@ describe('bash', () => {
     const asked = /Continue\? \[y\/N\] Abort\.\nExit code 1\.\nIt seems to have asked something/;
     expect((await bash("printf 'Continue? [y/N] Abort.\\n'; exit 1")).output).toMatch(asked);
     expect((await bash("printf 'Your name: '; sleep 600", {}, 1)).output).toContain('It seems to have asked');
+    expect((await bash(`python3 -c "input('Name: ')"`)).output).toContain('It seems to have asked');
     expect((await bash("echo 'Did you mean it?'; exit 1")).output).toBe('Did you mean it?\nExit code 1.');
   });
 

@@ -14,7 +14,8 @@ import {
 } from '../../platform/actions/index.js';
 import { Field } from '../../platform/dto/index.js';
 import { Forbidden, NotFound, problemOf } from '../../platform/errors/index.js';
-import { inputOf } from './field-fault.js';
+import { fieldFault, inputOf } from './field-fault.js';
+import { listingOf } from './listing-hint.js';
 import { signatureOf } from './signature.js';
 import {
   type CallSubject,
@@ -133,9 +134,22 @@ class RunActions implements OpenTools {
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;
-      if (tool === RUN_TOOL) await this.runner.refuse(this.caller(), callOf(input), problem);
-      return failed(problem.detail);
+      if (tool !== RUN_TOOL) return failed(problem.detail);
+      await this.runner.refuse(this.caller(), callOf(input), problem);
+      return failed(problem.status === 422 ? this.taught(callOf(input), problem.detail) : problem.detail);
     }
+  }
+
+  /** What is wrong with the input of an action, with the fields that there are, or where ids come from. */
+  private taught({ name, input = {} }: ActionCall, detail: string): string {
+    const schema = this.catalog.get(name)?.describe().input_schema;
+    if (!schema) return detail;
+    const required = (schema.required as string[]).filter(field => field !== 'workspace_id');
+    const fault = fieldFault({ name, schema: { ...schema, required } }, input);
+    const [, field] = /^(\w+) must be a UUID/.exec(detail) ?? [];
+    const names = new Set(this.catalog.list().map(action => action.name));
+    const listing = field && listingOf(name, field, names);
+    return fault ?? (listing ? `${detail}; ${listing} has them` : detail);
   }
 
   /** Writes down that a call of an action was not let through, and why. */

@@ -107,13 +107,15 @@ const PROMPT_NOTE =
 /** Of the last line, so much is looked at. */
 const MAX_PROMPT = 300;
 const CHOICE = /[[(]y(?:es)?\/n(?:o)?[\])]/i;
+/** What programs say that would have read an answer. */
+const UNANSWERED = /EOF when reading a line|(?:stdin|standard input|input device) is not a (?:tty|terminal)/i;
 const SECRET = /(?:password|passphrase|username)[^:]*: ?$/i;
 
 /** Whether the last words of an output ask for an answer; a question by itself only counts where something was waited for. */
 function asks(output: string, hasWaited: boolean): boolean {
   const last = output.slice(-MAX_PROMPT).replace(/[\r\n]+$/, '');
   const line = last.slice(last.lastIndexOf('\n') + 1);
-  if (CHOICE.test(line) || SECRET.test(line)) return true;
+  if (UNANSWERED.test(last) || CHOICE.test(line) || SECRET.test(line)) return true;
   return hasWaited && !output.endsWith('\n') && /[?:>] ?$/.test(line);
 }
 
