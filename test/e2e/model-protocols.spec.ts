@@ -284,11 +284,11 @@ describe('the cache of a provider', () => {
     async (model, server, opened) => {
       const cache = opened();
       const place = await service.workspace(ada);
-      for (const at of files)
-        await ada.client.put(`/api/workspaces/${place}/files/content`, {
-          path: at,
-          content: 'a heron\n'.repeat(5),
-        });
+      const put = (at: string, content: string) =>
+        ada.client.put(`/api/workspaces/${place}/files/content`, { path: at, content });
+      // A page or two of instructions, as repositories have them: our own are short beside a dozen calls.
+      await put('AGENTS.md', 'Count herons at dawn.\n'.repeat(300));
+      for (const at of files) await put(at, 'a heron\n'.repeat(5));
       server().clear();
       server().reply(WORK.map(reply => (request: FakeRequest) => cache.counted(request, reply)));
       const sent = await agent.send('Count the herons.', { workspace_id: place, model });
