@@ -143,7 +143,7 @@ class RunActions implements OpenTools {
   /** What is wrong with the input of an action, with the fields that there are, or where ids come from. */
   private taught({ name, input = {} }: ActionCall, detail: string): string {
     const schema = this.catalog.get(name)?.describe().input_schema;
-    if (!schema) return detail;
+    if (!schema || Array.isArray(input)) return detail;
     const required = (schema.required as string[]).filter(field => field !== 'workspace_id');
     const fault = fieldFault({ name, schema: { ...schema, required } }, input);
     const [, field] = /^(\w+) must be a UUID/.exec(detail) ?? [];
