@@ -302,7 +302,7 @@ describe('a context that is nearly full', () => {
     messagesOf(request ?? { body: {} }).filter(({ role }) => role === 'tool');
 
   it('first does without what later calls gave anew, and needs no summary for that', async () => {
-    writeFileSync(inWorkspace('long.txt'), `${'heron '.repeat(8)}\n`.repeat(60));
+    writeFileSync(inWorkspace('long.txt'), `${'heron '.repeat(8)}\n`.repeat(80));
     let steps = 0;
     model.otherwise(request => {
       if (isSummarizing(request)) return { text: 'Never.' };
