@@ -9,6 +9,7 @@ const RESTART_MS = 1_000;
 /** Starts GATEWAY_PROCESSES processes, all of them on one port, and each again when it ends. */
 export class GatewayProcesses {
   private readonly running = new Map<number, ChildProcess>();
+  private readonly restarts = new Set<NodeJS.Timeout>();
   private isEnding = false;
 
   constructor(
@@ -24,6 +25,7 @@ export class GatewayProcesses {
 
   async stop(): Promise<void> {
     this.isEnding = true;
+    for (const timer of this.restarts) clearTimeout(timer);
     const children = [...this.running.values()];
     for (const child of children) child.kill('SIGTERM');
     await Promise.all(children.map(child => hasEnded(child) || once(child, 'exit')));
@@ -39,7 +41,12 @@ export class GatewayProcesses {
       this.running.delete(number);
       if (this.isEnding) return;
       this.log.error({ code, signal, number }, 'a gateway process ended; another one is started');
-      setTimeout(() => !this.isEnding && void this.startOne(number), RESTART_MS).unref();
+      // It keeps this process alive: where all of them ended at once, nothing else does.
+      const timer = setTimeout(() => {
+        this.restarts.delete(timer);
+        void this.startOne(number);
+      }, RESTART_MS);
+      this.restarts.add(timer);
     });
     // It says when it listens; one that ends before that is started again.
     await Promise.race([once(child, 'message'), once(child, 'exit')]);

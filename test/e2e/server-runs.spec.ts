@@ -77,6 +77,11 @@ async function printed({ id }: Json, texts: string[]): Promise<void> {
   }
 }
 
+it('none that crashed is none to wait for', async () => {
+  const instances = service.app.get(InstancesStore, { strict: false });
+  expect(await instances.secondsToRetry()).toBeUndefined();
+});
+
 describe('a server', () => {
   it('runs its command with its variables, and answers on its port', async () => {
     const server = await start({ env: { GREETING: { value: 'good day ' } } });

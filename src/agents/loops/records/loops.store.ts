@@ -190,7 +190,7 @@ export class LoopsStore {
 
   private async msUntilNext(state: 'waiting' | 'grading'): Promise<number | undefined> {
     const { rows } = await sql<{ ms: number | null }>`
-      select greatest(0, extract(epoch from min(next_at) - now()) * 1000)::float8 as ms from loop
+      select (extract(epoch from min(next_at) - now()) * 1000)::float8 as ms from loop
       where state = ${state} and next_at is not null`.execute(this.database.tables());
     return rows[0]?.ms ?? undefined;
   }

@@ -87,7 +87,7 @@ export class InstancesStore {
   /** Seconds until the next server that crashed is to be tried again; undefined where none is. */
   async secondsToRetry(): Promise<number | undefined> {
     const { rows } = await sql<{ seconds: number | null }>`
-      select greatest(0, extract(epoch from min(next_attempt_at) - now()))::float8 as seconds
+      select extract(epoch from min(next_attempt_at) - now())::float8 as seconds
       from server where state = 'crashed'`.execute(this.database.tables());
     return rows[0]?.seconds ?? undefined;
   }
