@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { boundReader } from './bounded-reader.js';
+import { PreparedQuery } from './prepared-query.js';
 
 const TIMED_OUT = 'Query read timeout';
 
@@ -40,7 +41,7 @@ export class ResilientClient extends pg.Client {
     const ask = this.query.bind(this) as (...question: unknown[]) => unknown;
     Object.assign(this, {
       query: (...question: unknown[]) => {
-        const answer = ask(...question);
+        const answer = question[0] instanceof PreparedQuery ? answerTo(question[0], ask) : ask(...question);
         if (answer instanceof Promise) answer.catch((error: Error) => this.endAfter(error));
         return answer;
       },
@@ -64,6 +65,13 @@ export class ResilientClient extends pg.Client {
   private expectLoss(): void {
     this.on('error', () => undefined);
   }
+}
+
+function answerTo(query: PreparedQuery, ask: (query: PreparedQuery) => unknown): Promise<pg.QueryResult> {
+  return new Promise((resolve, reject) => {
+    query.callback = (error, result) => (error ? reject(error) : resolve(result));
+    ask(query);
+  });
 }
 
 /** What all connections have in common: none waits for ever for a server that has gone silent. */

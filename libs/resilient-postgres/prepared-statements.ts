@@ -1,5 +1,6 @@
 import type { ClientBase, QueryResult } from 'pg';
 import { queryDeadline } from './deadline.js';
+import { PreparedQuery, type Shapes } from './prepared-query.js';
 
 /** Prepared statements of one connection; far more than programs have, but those with lists have many lengths. */
 const MAX_STATEMENTS = 500;
@@ -7,12 +8,11 @@ const MAX_STATEMENTS = 500;
 const PLAN_CHANGED = '0A000';
 
 interface Statement {
-  readonly name?: string;
   readonly text: string;
   readonly values?: unknown[];
   readonly query_timeout: number;
 }
-type PlainQuery = (query: Statement) => Promise<QueryResult>;
+type PlainQuery = (query: Statement | PreparedQuery) => Promise<QueryResult>;
 
 /**
  * Names for statements by their text. PostgreSQL plans a named statement a few times per connection and then keeps the
@@ -23,6 +23,7 @@ export class PreparedStatements {
 
   /** Makes `client` prepare what it is asked with parameters, and keep to the deadline of who asks. */
   attach(client: ClientBase): void {
+    const shapes: Shapes = new Map();
     const plain = client.query.bind(client) as unknown as PlainQuery & ((...args: unknown[]) => unknown);
     const query = (...args: unknown[]): unknown => {
       const [text, values, callback] = args;
@@ -30,14 +31,22 @@ export class PreparedStatements {
       // Without parameters it may be several statements, which cannot be prepared.
       if (!Array.isArray(values) || values.length === 0)
         return plain({ text, query_timeout: queryDeadline() });
-      return this.run(plain, text, values);
+      return this.run(plain, shapes, text, values);
     };
     Object.assign(client, { query });
   }
 
-  private async run(plain: PlainQuery, text: string, values: unknown[]): Promise<QueryResult> {
+  private async run(
+    plain: PlainQuery,
+    shapes: Shapes,
+    text: string,
+    values: unknown[],
+  ): Promise<QueryResult> {
     try {
-      return await plain({ name: this.nameOf(text), text, values, query_timeout: queryDeadline() });
+      const name = this.nameOf(text);
+      const query_timeout = queryDeadline();
+      if (name === undefined) return await plain({ text, values, query_timeout });
+      return await plain(new PreparedQuery({ name, text, values }, query_timeout, shapes));
     } catch (error) {
       // From now on it is planned each time: the connections that hold the old plan live on.
       if ((error as { code?: unknown }).code === PLAN_CHANGED) this.names.set(text, undefined);
