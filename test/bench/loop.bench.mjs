@@ -81,6 +81,8 @@ await bench(async () => {
     LOG_LEVEL: 'fatal',
     RATE_LIMIT_ANONYMOUS_PER_MINUTE: '0',
     RATE_LIMIT_SHARED_PER_MINUTE: '0',
+    RATE_LIMIT_WEBHOOKS_PER_MINUTE: '0',
+    WEBHOOK_BYTES: String(25 * 1024 * 1024),
     REGISTRATION: 'open',
     ACCESS_TOKEN_SECONDS: '86400',
   });

@@ -32,13 +32,34 @@ const FIELDS = [
   'grant_type',
 ];
 
-export function* hostilePages({ url, pages }, texts) {
+export function* hostilePages({ url, pages, hook }, texts) {
   const { port } = new URL(url);
+  yield* webhooks(hook, texts);
   yield* forms(texts);
   yield* registrations(texts);
   yield* addresses(texts);
   for (const request of shares(pages, texts))
     yield { ...request, headers: { host: `${SHARE_HOST}:${port}`, ...request.headers } };
+}
+
+/** As long as they may be; what does not match the filter starts nothing. */
+function* webhooks(path, { HOSTILE_KINDS, hostileText }) {
+  const bodies = {
+    'one text': () => JSON.stringify({ text: 'x'.repeat(24 * MIB) }),
+    'many escapes': () => `{"text":"${'\\u00e9'.repeat(4 * MIB)}"}`,
+    'many values': () => `[${'1,'.repeat(99_990)}"${'x'.repeat(20 * MIB)}"]`,
+    'line ends': () => `{${'\n'.repeat(24 * MIB)}}`,
+    'too deep': () => '['.repeat(24 * MIB),
+    'what is no JSON': () => `{"text":"${'x'.repeat(24 * MIB)}`,
+  };
+  for (const kind of HOSTILE_KINDS)
+    bodies[kind] = () => JSON.stringify({ text: hostileText(kind, 2 * MIB).toWellFormed() });
+  for (const [name, body] of Object.entries(bodies))
+    for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencoded'])
+      yield {
+        ...{ route: 'POST /api/hooks/{token}', name: `${name} as ${type}`, method: 'POST', path, body },
+        headers: { 'content-type': type },
+      };
 }
 
 const fitting = ({ fittingText }, kind, bytes) =>

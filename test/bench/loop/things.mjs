@@ -59,6 +59,10 @@ export async function makeThings({ url, credentials, dataDir }) {
     path: 'notes/plan.md',
     email: 'new@example.com',
   });
+  await write('automations/hooked.md', '---\non:\n  - webhook: { filter: { body.wanted: true } }\n---\nGo.\n');
+  const hooked = await post('/api/automation/deployments', {
+    ...{ workspace_id, file_path: 'automations/hooked.md' },
+  });
   const duplicate = await post(`/api/workspaces/${workspace_id}/duplicate`, { name: 'Copy' });
   const run = await post('/api/actions/file_list/run', { workspace_id, input: { path: 'notes' } });
   const versions = await get(`${files}/history?path=diff.txt`);
@@ -71,6 +75,7 @@ export async function makeThings({ url, credentials, dataDir }) {
     headers,
     signIn,
     workspace: workspace_id,
+    hook: pageOf(hooked.secrets[0]),
     pages: { folder: pageOf(folder), upload: pageOf(upload), file: pageOf(shared) },
     actions: await Promise.all(actions.map(({ name }) => get(`/api/actions/${name}`))),
     tools,
