@@ -59,7 +59,10 @@ export async function makeThings({ url, credentials, dataDir }) {
     path: 'notes/plan.md',
     email: 'new@example.com',
   });
-  await write('automations/hooked.md', '---\non:\n  - webhook: { filter: { body.wanted: true } }\n---\nGo.\n');
+  await write(
+    'automations/hooked.md',
+    '---\non:\n  - webhook: { filter: { body.wanted: true } }\n---\nGo.\n',
+  );
   const hooked = await post('/api/automation/deployments', {
     ...{ workspace_id, file_path: 'automations/hooked.md' },
   });
