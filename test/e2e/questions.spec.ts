@@ -219,7 +219,7 @@ describe('a run that asks', () => {
     const run = await ground.agent.send('go', { workspace_id });
     const { status, result } = await ground.agent.ended(run);
     expect(status).toBe('completed');
-    expect(result.toolOutputs[0].output).toContain('Nobody answered in time. Decide yourself');
+    expect(result.toolOutputs[0].output).toContain('No one answered in time. Decide yourself');
     const { body } = await ada.client.get(`/api/agent/questions?chat_id=${run.chat_id}`);
     expect(body.items).toEqual([expect.objectContaining({ status: 'expired', answer: null })]);
     expect((await answer(body.items[0].id, { choices: ['SQLite'] })).status).toBe(409);
@@ -251,7 +251,7 @@ describe('a run that no person watches', () => {
     const run = await ground.agent.ended(sent.body);
     expect(run).toMatchObject({ status: 'completed' });
     expect(run.result.toolOutputs[0]).toMatchObject({ is_error: false });
-    expect(run.result.toolOutputs[0].output).toContain('Nobody is asked in this run. Decide yourself');
+    expect(run.result.toolOutputs[0].output).toContain('No one is asked in this run. Decide yourself');
   });
 
   it('asks all the same where its message says to wait', async () => {

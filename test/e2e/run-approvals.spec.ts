@@ -223,9 +223,9 @@ describe('the page of an approval of a run', () => {
       late.run.call_id,
     ]);
     const opened = await browser.open(late.link);
-    expect(opened).toMatchObject({ status: 410, html: expect.stringContaining('Nobody decided in time') });
+    expect(opened).toMatchObject({ status: 410, html: expect.stringContaining('No one decided in time') });
     expect((await ground.agent.ended(late.run)).error).toMatchObject({ type: 'approval_expired' });
-    expect((await browser.open(late.link)).html).toContain('Nobody decided in time');
+    expect((await browser.open(late.link)).html).toContain('No one decided in time');
     expect([isThere('stopped.txt'), isThere('late.txt')]).toEqual([false, false]);
   });
 });

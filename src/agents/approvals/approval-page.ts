@@ -39,7 +39,7 @@ export const statusOf = (standing: Settled['standing']): number => STATUS[standi
 
 /** What there is to say once there is nothing to decide. */
 export function wordsOn({ standing, isOfRun, decider }: Settled): { title: string; text: string } {
-  const who = decider ?? 'Somebody else';
+  const who = decider ?? 'Another person';
   switch (standing) {
     case 'unknown':
       return {
@@ -50,7 +50,7 @@ export function wordsOn({ standing, isOfRun, decider }: Settled): { title: strin
       return {
         title: 'This is no longer open',
         text: isOfRun
-          ? 'Nobody decided in time. Nothing was done, and the run has ended.'
+          ? 'No one decided in time. Nothing was done, and the run has ended.'
           : 'Nothing was done. If it is still wanted, you are asked again.',
       };
     case 'withdrawn':
@@ -73,7 +73,7 @@ export function wordsOn({ standing, isOfRun, decider }: Settled): { title: strin
       return {
         title: decider === undefined ? 'You did not allow it' : 'It was not allowed',
         text: `${decider === undefined ? '' : `${who} did not allow it. `}${
-          isOfRun ? 'The agent is told so.' : 'The program is told so.'
+          isOfRun ? 'The agent is notified.' : 'The program is notified.'
         } You can close this page.`,
       };
   }

@@ -53,7 +53,7 @@ ${allow_text ? text : ''}
 
 const WORDS: Record<Exclude<Standing, 'pending'>, readonly [title: string, text: string]> = {
   answered: ['It is answered', 'The agent goes on with the answer. You can close this page.'],
-  expired: ['This is no longer open', 'Nobody answered in time, and the agent decided itself.'],
+  expired: ['This is no longer open', 'No one answered in time, and the agent decided itself.'],
   cancelled: ['This is no longer open', 'The run was stopped, or went on without an answer.'],
   unknown: ['There is nothing to answer', 'This link is not for this account, or what it was about is gone.'],
 };

@@ -79,10 +79,10 @@ export function outcomeText({ status, answer }: Pick<QuestionRow, 'status' | 'an
     return [...chosen, ...(answer.text === null ? [] : [`Answer: ${answer.text}`])].join('\n');
   }
   if (status === 'expired')
-    return 'Nobody answered in time. Decide yourself, take the choice that is easiest to change later, and say in your answer what you assumed.';
+    return 'No one answered in time. Decide yourself, take the choice that is easiest to change later, and say in your answer what you assumed.';
   return 'The question was withdrawn before it was answered, because something else came in. Read that first.';
 }
 
 /** For runs in which no person is there to ask. */
 export const NOBODY_ASKED =
-  'Nobody is asked in this run. Decide yourself, take the choice that is easiest to change later, and say in your answer what you assumed or what is left open.';
+  'No one is asked in this run. Decide yourself, take the choice that is easiest to change later, and say in your answer what you assumed or what is left open.';

@@ -147,7 +147,7 @@ export class QuestionsService {
     return answered;
   }
 
-  /** Nobody answered in time: the run goes on without. */
+  /** No one answered in time: the run goes on without. */
   async expire(id: string): Promise<void> {
     const row = await this.questions.find(id);
     if (row) await this.close(row, unit => this.questions.expire(unit, id));

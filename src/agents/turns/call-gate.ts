@@ -90,7 +90,7 @@ export class CallGate {
       return { refusal: `${name} is ${effect}, and the policy of the workspace denies that. ${ELSE}` };
     if (this.onApproval === 'refuse')
       return {
-        refusal: `${name} is ${effect} and needs an approval, for which nobody is asked in this run. ${ELSE}`,
+        refusal: `${name} is ${effect} and needs an approval, for which no one is asked in this run. ${ELSE}`,
       };
     return 'ask';
   }
@@ -104,7 +104,7 @@ function outcomeOf({ status, note }: ApprovalRow): GateVerdict {
   if (status === 'allowed') return 'make';
   if (status === 'denied')
     return { refusal: note ? `Denied: ${note}` : `Denied by the person who was asked. ${ELSE}` };
-  return { refusal: 'Not run: nobody decided about it before something else came in.' };
+  return { refusal: 'Not run: no one decided about it before something else came in.' };
 }
 
 /**

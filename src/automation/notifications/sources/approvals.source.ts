@@ -56,7 +56,7 @@ export class ApprovalsSource implements OnModuleInit {
       return (
         row && {
           ...(await this.about(row)),
-          title: `Nobody decided about ${row.tool}`,
+          title: `No one decided about ${row.tool}`,
           body: 'The time for the approval is over, so the call was not made.',
         }
       );

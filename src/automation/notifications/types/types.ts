@@ -59,7 +59,7 @@ export const TYPES = {
   },
   'approval.expired': {
     severity: 'warning',
-    summary: 'Nobody decided about an approval in time',
+    summary: 'No one decided about an approval in time',
     needs: 'approval.read',
   },
   'run.question': {
@@ -68,7 +68,7 @@ export const TYPES = {
     needs: 'chat.read',
     mail: 'on',
     push: 'on',
-    always: { in_app: 'a run would wait for an answer that nobody gives' },
+    always: { in_app: 'a run would wait for an answer that no one gives' },
   },
   'run.question_reminded': {
     severity: 'warning',
