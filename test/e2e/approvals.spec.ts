@@ -366,7 +366,7 @@ describe('the policy of a workspace', () => {
     const unattended = await program.run('go', { workspace_id });
     expect(unattended.result.toolOutputs[0]).toMatchObject({
       is_error: true,
-      output: expect.stringContaining('nobody is asked in this run'),
+      output: expect.stringContaining('no one is asked in this run'),
     });
     model.reply({ tools: [destroy('precious.txt')] });
     const run = await agent.send('go', { workspace_id });

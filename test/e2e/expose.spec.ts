@@ -307,7 +307,7 @@ describe('an agent that would open something to others', () => {
     const program = new AgentClient(await service.key(ada));
     const calls = exposing.map(([name, input]) => act(name, input));
     for (const { is_error, output: said } of await results(calls, {}, program))
-      expect([is_error, said]).toEqual([true, expect.stringContaining('nobody is asked in this run')]);
+      expect([is_error, said]).toEqual([true, expect.stringContaining('no one is asked in this run')]);
     await expectClosed();
   });
 });
