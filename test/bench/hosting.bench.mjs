@@ -1,9 +1,10 @@
 /**
  * Hosted sites against nginx, both in one process: small and large files, visitors with a token against everybody, how soon a promotion
- * is served, how long a version of 1,000 files takes to publish, and what aborted downloads leave behind. Load comes from wrk
+ * is served, how long a version of 1,000 files takes to publish, what aborted downloads leave behind, and what the API
+ * has of a gateway with many visitors. Load comes from wrk
  * where it is installed, as a client in Node.js costs more than what it measures.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -15,10 +16,13 @@ import {
   bench,
   compare,
   cpuMs,
+  database,
   folder,
+  freePort,
   median,
   memoryMb,
   nginx,
+  onEnd,
   programOf,
   report,
   requestsPerSecond,
@@ -213,6 +217,62 @@ async function aborted(sites, pid) {
   report('memory after 10,000 aborted', after / before, 'flat', `${after | 0} of ${before | 0} MB`);
 }
 
+/** The API while a gateway of its own has visitors, against the API alone: both share the processors of this machine. */
+async function besideGateway() {
+  const shared = await database();
+  const api = await atelier(shared);
+  const sites = new Sites(api);
+  const { id } = await sites.make(SLUG, { 'index.html': small });
+  await sites.json('PUT', `/api/site-access/${id}`, { mode: 'public' });
+  await sites.publish(id);
+  const port = await freePort();
+  const gateway = `http://127.0.0.1:${port}`;
+  const begin = (args, env) => {
+    const child = spawn(process.execPath, args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    child.stdout.resume();
+    onEnd(() => child.kill('SIGKILL'));
+    return child;
+  };
+  const settings = { ...api.env, ROLE: 'gateway', PORT: String(port), HOSTED_REQUESTS_PER_MINUTE: '0' };
+  begin(['dist/bundle/main.js'], settings);
+  while (!(await fetch(`${gateway}/api/health`).catch(() => undefined)))
+    await new Promise(resolve => setTimeout(resolve, 50));
+  /** Milliseconds of the slowest of a hundred. */
+  const p99 = async () => {
+    const times = [];
+    for (let n = 0; n < 400; n++) {
+      const start = performance.now();
+      await sites.json('GET', `/api/sites/${id}`);
+      times.push(performance.now() - start);
+      await new Promise(resolve => setTimeout(resolve, 5));
+    }
+    return times.sort((a, b) => a - b)[Math.ceil(times.length * 0.99) - 1];
+  };
+  await p99();
+  const { ours, floor } = await compare(
+    ROUNDS,
+    async () => {
+      const visitors = begin(['test/bench/floors/visitors.mjs', `${gateway}/`, sites.hostOf(SLUG)]);
+      await once(visitors.stdout, 'data');
+      const found = await p99();
+      const ended = once(visitors, 'exit');
+      visitors.kill('SIGKILL');
+      await ended;
+      return found;
+    },
+    p99,
+  );
+  report(
+    'API p99 beside a gateway / alone',
+    ours / floor,
+    'goal <= 1.2',
+    `${ours.toFixed(1)} of ${floor.toFixed(1)} ms`,
+  );
+}
+
 await bench(async () => {
   const service = await atelier({ HOSTED_REQUESTS_PER_MINUTE: '0' });
   const sites = new Sites(service);
@@ -229,3 +289,4 @@ await bench(async () => {
   await publishing(sites);
   await aborted(sites, service.child.pid);
 });
+await bench(besideGateway);
