@@ -26,7 +26,7 @@ await bench(async () => {
      select $1, id, 'owner', now() from people`,
     [organization_id, PEOPLE],
   );
-  // What is looked at are inboxes: nobody wants letters.
+  // What is looked at are inboxes: no one wants letters.
   await rows(
     `insert into notification_preference (user_id, organization_id, type_or_category, channel, mode)
      select user_id, null, 'budget', 'mail', 'off' from organization_member where organization_id = $1`,

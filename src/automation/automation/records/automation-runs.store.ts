@@ -248,7 +248,7 @@ export class AutomationRunsStore {
     if (!next) return undefined;
     const lane = { workspaceId: next.workspace_id, lane: next.lane };
     if (!(await this.isLaneFree(unit, lane))) {
-      // Who has the lane may want to end this run: it is not kept from that by who waits for the lane.
+      // Another transaction that has the lane may want to end this run: it must not wait for one that waits for the lane.
       await sql`rollback to savepoint looking`.execute(unit.tables());
       await this.lockLanes(unit, [lane]);
     }
