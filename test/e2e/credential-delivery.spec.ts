@@ -33,6 +33,8 @@ let workspace: string;
 let other: string;
 let repositories: string;
 let isRevoked = false;
+/** Bytes of buffers, while an upload came. */
+let mostHeld = 0;
 /** Requests as the servers saw them. */
 let seen: { host: string; url: string; method: string; authorization: string | undefined }[];
 
@@ -111,6 +113,18 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     return void response.writeHead(isRevoked ? 401 : 200).end('who?');
   if (url.startsWith('/v1/echo')) return void response.end(JSON.stringify(headers));
   if (url.startsWith('/v1/forever')) return void response.write('begun\n');
+  if (url.startsWith('/v1/pieces')) {
+    response.write('one ');
+    return void setImmediate(() => response.end('two'));
+  }
+  if (url.startsWith('/v1/upload')) {
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      mostHeld = Math.max(mostHeld, process.memoryUsage().arrayBuffers);
+    });
+    return void request.once('end', () => response.end(`got ${bytes}`));
+  }
   response.end(`welcome ${headers['user-agent']?.split('/')[0]}`);
 }
 
@@ -239,6 +253,70 @@ describe('programs of a sandbox', () => {
     const { body } = await ada.client.get('/api/action-runs?action=connection_use&limit=1');
     expect(body.items[0]).toMatchObject({ action: 'connection_use', caller: { kind: 'run' } });
     expect(JSON.stringify(row) + JSON.stringify(body)).not.toMatch(/frg_|private/);
+  });
+});
+
+/** Sends bytes to a host by the proxy, over one connection, as no library would. */
+const RAW = `
+const [, , authority, ...requests] = process.argv;
+const socket = require('node:net').connect(3128, '127.0.0.1');
+socket.write('CONNECT ' + authority + ' HTTP/1.1\\r\\nHost: ' + authority + '\\r\\n\\r\\n');
+socket.once('data', () => {
+  const secured = require('node:tls').connect({ socket, host: authority.split(':')[0] });
+  secured.write(requests.map(one => one + '\\r\\nHost: ' + authority + '\\r\\n\\r\\n').join(''));
+  secured.pipe(process.stdout);
+});
+`;
+
+describe('requests that are unlike those of others', () => {
+  const raw = (...requests: string[]) =>
+    output(
+      `cat > /tmp/raw.cjs <<'EOF'\n${RAW}EOF\nPATH=$PATH:/opt/node/bin; node /tmp/raw.cjs ${api} ${requests.map(one => `'${one}'`).join(' ')} | tr -d '\\r'`,
+    );
+
+  it('get it in HTTP/1.0, whose answers have no chunks and end with the connection', async () => {
+    await granted();
+    const said = await raw('GET /v1/pieces HTTP/1.0');
+    expect(said).toMatch(/^HTTP\/1\.[01] 200 OK\n.*\n\none two$/s);
+    expect(said).not.toMatch(/transfer-encoding/i);
+    expect(seen.map(({ url, authorization }) => [url, authorization])).toEqual([
+      ['/v1/pieces', `Bearer ${SECRET}`],
+    ]);
+  });
+
+  it('get it each where they come without waiting, and are answered in their order', async () => {
+    await granted({ paths: ['/pieces', '/echo'] });
+    const one = await raw(
+      'GET /v1/pieces?1 HTTP/1.1',
+      'HEAD /v1/pieces?2 HTTP/1.1',
+      'GET /v1/pieces?3 HTTP/1.1',
+      'GET /v1/others HTTP/1.1',
+      'GET /v1/pieces?4 HTTP/1.1',
+    );
+    // The one that is refused ends the connection.
+    expect(one.match(/^HTTP\/1\.1 \d+/gm)).toEqual(
+      ['200', '200', '200', '403'].map(code => `HTTP/1.1 ${code}`),
+    );
+    expect(seen.map(({ url }) => url)).toEqual(['/v1/pieces?1', '/v1/pieces?2', '/v1/pieces?3']);
+    expect(seen.every(({ authorization }) => authorization === `Bearer ${SECRET}`)).toBe(true);
+    seen = [];
+    const two = await raw('GET /v1/pieces?1 HTTP/1.1', 'GET /v1/echo HTTP/1.1', 'GET /v1/pieces?2 HTTP/1.1');
+    expect(two.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 502']);
+    expect(two).not.toContain(SECRET);
+    expect(seen.map(({ url }) => url)).toEqual(['/v1/pieces?1', '/v1/echo']);
+  });
+
+  it('may be large, and next to nothing of it is held', async () => {
+    await granted();
+    mostHeld = 0;
+    const before = process.memoryUsage().arrayBuffers;
+    const bytes = 256 * 1024 ** 2;
+    const said = await output(
+      `head -c ${bytes} /dev/zero | curl -sS -X POST -H 'content-type: application/octet-stream' -H 'expect:' -T - https://${api}/v1/upload`,
+    );
+    expect(said.split('\n')[0]).toBe(`got ${bytes}`);
+    expect(seen.at(-1)?.authorization).toBe(`Bearer ${SECRET}`);
+    expect(mostHeld - before).toBeLessThan(128 * 1024 * 1024);
   });
 });
 

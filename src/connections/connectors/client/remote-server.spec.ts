@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { GuardedFetch, PrivateHosts } from '#libs/guarded-fetch/index.js';
 import { type ServerEra, ToolServer } from '../../../../test/fakes/tool-server.js';
@@ -29,6 +30,12 @@ async function connect(server: ToolServer, url = server.url): Promise<RemoteServ
 
 const call = (remote: RemoteServer, name: string, input = {}, signal = never) =>
   remote.call({ name, input, schema: SCHEMA }, authority(signal));
+
+/** A byte now and then, for as long as it is listened to. */
+function drip(response: ServerResponse, byte: string): void {
+  const timer = setInterval(() => response.write(byte), 10);
+  response.once('close', () => clearInterval(timer));
+}
 
 describe.each(['modern', 'legacy'] as const)('a %s server', era => {
   it('says what it is, lists its tools, and is called', async () => {
@@ -105,6 +112,39 @@ describe.each(['modern', 'legacy'] as const)('a %s server', era => {
       };
       await expect(call(remote, 'huge')).rejects.toMatchObject({
         message: expect.stringContaining('50000 values'),
+      });
+    }
+  });
+
+  it('that drips, never ends, or breaks off holds no call beyond its limit', async () => {
+    const server = await serve(era);
+    const remote = await connect(server);
+    const head = { 'content-type': 'text/event-stream' };
+    const json = { 'content-type': 'application/json' };
+    const ways: [string, (response: ServerResponse) => void][] = [
+      ['nothing', () => undefined],
+      ['no end', response => void response.writeHead(200, head).write(': begun\n\n')],
+      ['drips of a stream', response => drip(response.writeHead(200, head), ':')],
+      ['drips of JSON', response => drip(response.writeHead(200, json), ' ')],
+    ];
+    for (const [name, way] of ways) {
+      server.intercept = (_, response) => {
+        way(response);
+        return true;
+      };
+      const limit = new AbortController();
+      const called = call(remote, 'slow', {}, limit.signal).catch((error: unknown) => error);
+      setTimeout(() => limit.abort(), 100);
+      expect([name, await called]).toEqual([name, expect.any(Error)]);
+    }
+    for (const type of [head, json]) {
+      server.intercept = (_, response) => {
+        response.writeHead(200, type).write('{"jsonrpc":');
+        setImmediate(() => response.destroy());
+        return true;
+      };
+      await expect(call(remote, 'slow')).rejects.toMatchObject({
+        kind: expect.stringMatching(/^(failing|unreachable)$/),
       });
     }
   });
