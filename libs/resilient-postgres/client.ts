@@ -41,7 +41,8 @@ export class ResilientClient extends pg.Client {
     const ask = this.query.bind(this) as (...question: unknown[]) => unknown;
     Object.assign(this, {
       query: (...question: unknown[]) => {
-        const answer = question[0] instanceof PreparedQuery ? answerTo(question[0], ask) : ask(...question);
+        const answer =
+          question[0] instanceof PreparedQuery ? Promise.resolve(ask(...question)) : ask(...question);
         if (answer instanceof Promise) answer.catch((error: Error) => this.endAfter(error));
         return answer;
       },
@@ -65,13 +66,6 @@ export class ResilientClient extends pg.Client {
   private expectLoss(): void {
     this.on('error', () => undefined);
   }
-}
-
-function answerTo(query: PreparedQuery, ask: (query: PreparedQuery) => unknown): Promise<pg.QueryResult> {
-  return new Promise((resolve, reject) => {
-    query.callback = (error, result) => (error ? reject(error) : resolve(result));
-    ask(query);
-  });
 }
 
 /** What all connections have in common: none waits for ever for a server that has gone silent. */

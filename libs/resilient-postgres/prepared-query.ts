@@ -30,7 +30,9 @@ const PlainQuery = pg.Query as unknown as new (statement: object) => Parts;
  * A prepared statement whose rows are described once a connection, not with each execution: PostgreSQL refuses to execute one
  * whose rows would look another way (`cached plan must not change result type`).
  */
-export class PreparedQuery extends PlainQuery {
+export class PreparedQuery extends PlainQuery implements PromiseLike<QueryResult> {
+  private readonly answer = Promise.withResolvers<QueryResult>();
+
   constructor(
     private readonly statement: { name: string; text: string; values: unknown[] },
     /** Read by `pg`. */
@@ -38,6 +40,14 @@ export class PreparedQuery extends PlainQuery {
     private readonly shapes: Shapes,
   ) {
     super(statement);
+    const { resolve, reject } = this.answer;
+    this.callback = (error, result) => (error ? reject(error) : resolve(result));
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: `pg` returns a query that it is given, where it else returns a promise.
+  get then(): PromiseLike<QueryResult>['then'] {
+    const { promise } = this.answer;
+    return promise.then.bind(promise);
   }
 
   override prepare(wire: Wire): void {
