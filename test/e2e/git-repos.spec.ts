@@ -662,6 +662,42 @@ describe('a hostile repository', () => {
     expect([status, body.detail]).toEqual([409, expect.stringContaining('no .git folder of its own')]);
   });
 
+  it('of a hundred thousand files, deep paths, long names and zeros is cloned, read and compared', async () => {
+    const name = `r${++count}.git`;
+    const bare = path.join(repositories, name);
+    git(repositories, 'init', '-q', '--bare', '--initial-branch=main', bare);
+    const zeros = '\0'.repeat(32 * 1024 * 1024);
+    const input = [
+      'blob\nmark :1\ndata 2\nx\n',
+      'blob\nmark :2\ndata 11\n/etc/passwd',
+      `blob\nmark :3\ndata ${zeros.length}\n${zeros}`,
+      'commit refs/heads/main\ncommitter T <t@example.org> 1700000000 +0000\ndata 5\nfirst',
+      ...Array.from({ length: 100_000 }, (_, at) => `M 100644 :1 d${at % 300}/f${at}`),
+      `M 100644 :1 ${'deep/'.repeat(400)}end`,
+      `M 100644 :1 ${'n'.repeat(255)}`,
+      'M 120000 :2 out',
+      'M 100644 :3 zeros',
+      '',
+    ].join('\n');
+    execFileSync('git', ['fast-import', '--quiet'], { cwd: bare, input });
+    const { id, folder } = await cloned(`https://${forge}/${name}`);
+    expect(await get(id, '/status')).toMatchObject({ changed: [], untracked: [], truncated: false });
+    await output(
+      `cd ${folder} && find d1 d2 d3 d4 d5 -type f -exec sh -c 'for f; do echo y > "$f"; done' _ {} + && echo y >> zeros`,
+    );
+    const { changed, truncated } = await get(id, '/status');
+    expect([changed.length, truncated]).toEqual([1000, true]);
+    const { diff, truncated: isCut } = await get(id, '/diff');
+    expect([diff.length <= 1024 * 1024, isCut || diff.includes('Binary files a/zeros')]).toEqual([
+      true,
+      true,
+    ]);
+    // What leads out is a link, and is not followed.
+    const read = await ada.client.get(`/api/workspaces/${workspace}/files/content?path=${folder}/out`);
+    expect([read.status >= 400, JSON.stringify(read.body).includes('root:')]).toEqual([true, false]);
+    expect((await post(id, 'commit', { message: 'Some', paths: ['d1'] })).status).toBe(200);
+  });
+
   it('of many files is told in part', async () => {
     const { url } = remote();
     const { id, folder } = await cloned(url);
