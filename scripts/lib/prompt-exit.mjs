@@ -6,4 +6,6 @@
 if (process.argv[1]?.includes('jest-worker')) {
   process.once('beforeExit', code => process.exit(code));
   process.once('disconnect', () => process.exit());
+  // Node.js keeps a process with such a listener alive for it: a worker without work would never end by itself.
+  process.channel?.unrefCounted?.();
 }
