@@ -56,7 +56,7 @@ describe('untrusted JSON', () => {
     [{ tags: 'a' }, 'tags must be a list'],
     [{ tags: ['a', 'b', 'c'] }, 'tags must contain no more than 2 elements'],
     [{ inner: { name: '' } }, 'inner.name must have 1 to 10000 characters'],
-    [{ inner: { nom: 'x' } }, 'inner.nom is not a field of this request'],
+    [{ inner: { nom: 'x' } }, 'inner.nom is not a field of this request; the fields of inner are name'],
     [{ inner: 'x' }, 'inner must be a JSON object'],
     [{ many: [{ name: 'x' }, { name: 1 }] }, 'many[1].name'],
     [{ note: 'a\0b' }, 'note must be well-formed text without NUL characters'],

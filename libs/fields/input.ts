@@ -59,11 +59,17 @@ function hydrate(shape: Shape, plain: unknown, path = ''): object {
   const instance = Object.create(shape.prototype) as Record<string, unknown>;
   for (const [name, value] of Object.entries(plain)) {
     const spec = fields.get(name);
-    if (!spec) throw new InvalidInput(`${path}${name.slice(0, 100)} is not a field of this request`);
+    if (!spec) throw new InvalidInput(unknownField(path, name, fields));
     if (value !== null || !nullMeansAbsent(spec))
       instance[name] = hydrateField(spec, value, `${path}${name}`);
   }
   return instance;
+}
+
+/** Within another field, with what there is: no documentation of the request lists it at a glance. */
+function unknownField(path: string, name: string, fields: ReadonlyMap<string, unknown>): string {
+  const fault = `${path}${name.slice(0, 100)} is not a field of this request`;
+  return path === '' ? fault : `${fault}; the fields of ${path.slice(0, -1)} are ${[...fields.keys()].join(', ')}`;
 }
 
 function hydrateField(spec: FieldSpec, value: unknown, path: string): unknown {
