@@ -69,7 +69,9 @@ function hydrate(shape: Shape, plain: unknown, path = ''): object {
 /** Within another field, with what there is: no documentation of the request lists it at a glance. */
 function unknownField(path: string, name: string, fields: ReadonlyMap<string, unknown>): string {
   const fault = `${path}${name.slice(0, 100)} is not a field of this request`;
-  return path === '' ? fault : `${fault}; the fields of ${path.slice(0, -1)} are ${[...fields.keys()].join(', ')}`;
+  return path === ''
+    ? fault
+    : `${fault}; the fields of ${path.slice(0, -1)} are ${[...fields.keys()].join(', ')}`;
 }
 
 function hydrateField(spec: FieldSpec, value: unknown, path: string): unknown {
