@@ -23,9 +23,10 @@ export class Descriptor {
     }
   }
 
-  /** What it is by now. */
-  statsNow(): BigIntStats {
-    return fstatSync(this.held.number, { bigint: true });
+  /** Whether no one has written to it since it was opened. */
+  isUnchanged(): boolean {
+    const now = fstatSync(this.held.number, { bigint: true });
+    return now.mtimeNs === this.stats.mtimeNs && now.size === this.stats.size;
   }
 
   /** Bytes from `position` on into `target`; how many there were, 0 at the end. */

@@ -42,9 +42,7 @@ export class OpenFile {
 
   /** Whether no one has written to it since it was opened; to be asked while it is open. */
   isUnchanged(): boolean {
-    const { stats } = this.descriptor;
-    const now = this.descriptor.statsNow();
-    return now.mtimeNs === stats.mtimeNs && now.size === stats.size;
+    return this.descriptor.isUnchanged();
   }
 
   /** Bytes from `position` on, fewer at its end. */

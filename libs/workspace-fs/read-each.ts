@@ -1,5 +1,4 @@
-import { byFolder } from './by-folder.js';
-import { forEachOf } from './concurrency.js';
+import { eachByFolder } from './by-folder.js';
 import type { Directory } from './directory.js';
 import { isWorkspaceError, WorkspaceFsError } from './errors.js';
 import { OpenFile } from './open-file.js';
@@ -14,28 +13,14 @@ type Visit<T> = (file: OpenFile) => Promise<T>;
  * Opens files, a few at once and each folder once, and has them visited. One that changed meanwhile is visited again; after a few
  * tries its error is `busy`. Each has its outcome, in the order of `paths`.
  */
-export async function readEach<T>(
+export function readEach<T>(
   tree: Tree,
   paths: readonly string[],
   visit: Visit<T>,
 ): Promise<PromiseSettledResult<T>[]> {
-  const outcomes = new Map<string, PromiseSettledResult<T>>();
-  for (const [folder, names] of byFolder(paths)) {
-    const [opened] = await Promise.allSettled([
-      tree.inFolder(folder, from =>
-        forEachOf(names, async name => {
-          const [outcome] = await Promise.allSettled([readOne(from, name, visit)]);
-          outcomes.set(joinPath(folder, name), outcome);
-        }),
-      ),
-    ]);
-    if (opened.status === 'rejected') for (const name of names) outcomes.set(joinPath(folder, name), opened);
-  }
-  return paths.map(path => {
-    const outcome = outcomes.get(path);
-    if (!outcome) throw new Error(`${path} was not visited`);
-    return outcome;
-  });
+  return eachByFolder(paths, (folder, _names, each) =>
+    tree.inFolder(folder, from => each(name => readOne(from, name, visit))),
+  );
 }
 
 async function readOne<T>(folder: Directory, name: string, visit: Visit<T>): Promise<T> {

@@ -171,7 +171,7 @@ export class AutomationRunsStore {
     );
   }
 
-  /** As {@link lockLanes}, of one, where nobody has it; whether it is locked now. */
+  /** As {@link lockLanes}, of one, where no one has it; whether it is locked now. */
   private async isLaneFree(unit: UnitOfWork, lane: Lane): Promise<boolean> {
     const { rows } = await sql<{ locked: boolean }>`
       select pg_try_advisory_xact_lock(hashtextextended(${nameOf(lane)}, 0)) as locked`.execute(
