@@ -59,6 +59,8 @@ let ownInputs: Record<string, Json>;
 let actions: Json[];
 
 beforeAll(async () => {
+  // What the service itself does each hour would look like something that was done.
+  await awayFromTheHour();
   smtp = await FakeSmtpServer.start();
   model = await FakeOpenAi.start();
   forge = await Forge.start();
@@ -328,8 +330,6 @@ function filesBelow(root: string): Record<string, string> {
 }
 
 it('does nothing, for what can be done and for what cannot', async () => {
-  // What the service itself does each hour would look like something that was done.
-  await awayFromTheHour();
   const before = await world();
   const statuses: number[] = [];
   const refused: Record<string, number> = {};
