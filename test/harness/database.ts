@@ -3,6 +3,8 @@ import pg from 'pg';
 
 const MAX_CONNECTIONS = 4;
 const IDLE_MS = 2000;
+/** It waits for all connections of the server, also for one that is in the middle of an answer to a program that does not read. */
+const DROP_MS = 60_000;
 
 /** A database of a test's own: a clone of the migrated template. */
 export class TestDatabase {
@@ -57,7 +59,12 @@ export class TestDatabase {
 
   async drop(): Promise<void> {
     await this.disconnect();
-    await administer(`drop database ${this.name} with (force)`);
+    try {
+      await administer(`drop database ${this.name} with (force)`, DROP_MS);
+    } catch (error) {
+      // It goes with the server, at the end of all tests.
+      process.stderr.write(`${this.name} was not dropped: ${error}\n`);
+    }
   }
 }
 
@@ -67,10 +74,10 @@ function templateUrl(): string {
   return url;
 }
 
-async function administer(sql: string): Promise<void> {
+async function administer(sql: string, statement_timeout?: number): Promise<void> {
   const url = new URL(templateUrl());
   url.pathname = '/postgres';
-  const client = new pg.Client({ connectionString: url.href });
+  const client = new pg.Client({ connectionString: url.href, statement_timeout });
   await client.connect();
   try {
     await client.query(sql);

@@ -11,6 +11,7 @@ import { createServer } from '../../src/server.js';
 import type { McpExtension } from '../../src/surfaces/mcp/index.js';
 import { Client, type Json } from './client.js';
 import { TestDatabase } from './database.js';
+import { closeWatched } from './shutdown-watch.js';
 
 const PASSWORD = 'correct horse battery';
 
@@ -143,7 +144,7 @@ export class TestService {
   }
 
   async stop(): Promise<void> {
-    await this.app.close();
+    await closeWatched(this.app);
     // Variables of a test file live as long as the process, and most test files have the service in one.
     this.running = undefined;
     await this.database.drop();
