@@ -127,6 +127,8 @@ function closeConnectionsAtEnd(http: FastifyInstance): void {
   const unused = new Set<Socket>();
   let isClosing = false;
   http.server.on('connection', (socket: Socket) => {
+    // It came while the server was about to close: no one would close it any more.
+    if (isClosing) return void socket.destroy();
     unused.add(socket);
     socket.once('close', () => unused.delete(socket));
   });
