@@ -31,6 +31,8 @@ export interface Output {
   readonly entries: readonly Entry[];
   /** Paths of what else is there, and is left out. */
   readonly skipped: readonly string[];
+  /** The folder that findings name those paths in; '' for the whole. */
+  readonly folder: string;
   /** What cannot be read as it is: the rest is published, or all of it is refused. */
   readonly unreadable: 'left out' | 'refused';
 }
@@ -89,7 +91,12 @@ export class Collection {
       files: manifest.files.length,
       bytes: manifest.files.reduce((sum, { size }) => sum + size, 0),
       awaits_forms: manifest.files.some(awaitsForms),
-      findings: [...collecting.findings, ...leftOut(skipped, site.folder), ...project.findings, ...findings],
+      findings: [
+        ...collecting.findings,
+        ...leftOut(skipped, output.folder),
+        ...project.findings,
+        ...findings,
+      ],
     };
     return { built, added: blobs.addedBytes };
   }

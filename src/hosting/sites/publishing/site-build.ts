@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import type { Manifest } from '#libs/static-site/index.js';
-import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { type Entry, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { BuildFailure, type DetectedProject, ProjectBuilds } from '../../builds/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
 import type { SiteRow } from '../records/sites.store.js';
@@ -86,14 +86,9 @@ export class SiteBuild {
     const output = await this.projects.outputOf(project, async at => types.get(below(site.folder, at)));
     const root = below(site.folder, output);
     const inOutput = entries.filter(({ path }) => root === '' || path.startsWith(`${root}/`));
-    const isSkipped = (type: string) => type !== 'file' && type !== 'directory';
     return {
       project,
-      output: {
-        ...{ files, path: root, entries: inOutput.filter(({ type }) => type === 'file') },
-        skipped: inOutput.filter(({ type }) => isSkipped(type)).map(({ path }) => path),
-        unreadable: 'left out',
-      },
+      output: { files, path: root, ...sorted(inOutput), folder: site.folder, unreadable: 'left out' },
       findings: [],
     };
   }
@@ -118,7 +113,7 @@ export class SiteBuild {
     const entries = await entriesOf(files, output.path);
     return {
       project,
-      output: { files, path: output.path, entries, skipped: [], unreadable: 'refused' },
+      output: { files, path: output.path, ...sorted(entries), folder: '', unreadable: 'refused' },
       findings,
     };
   }
@@ -136,9 +131,18 @@ export class SiteBuild {
 const sayWhatItIs = (reports: BuildReports, { preset }: DetectedProject): void =>
   reports.say(`The folder is taken for: ${preset}.`);
 
-async function entriesOf(files: WorkspaceFs, path: string) {
+/** What can be published, and the paths of links, devices and pipes. */
+function sorted(entries: readonly Entry[]): Pick<Output, 'entries' | 'skipped'> {
+  const others = entries.filter(({ type }) => type !== 'file' && type !== 'directory');
+  return {
+    entries: entries.filter(({ type }) => type === 'file'),
+    skipped: others.map(({ path }) => path),
+  };
+}
+
+async function entriesOf(files: WorkspaceFs, path: string): Promise<Entry[]> {
   try {
-    return (await files.listAll(path)).filter(({ type }) => type === 'file');
+    return await files.listAll(path);
   } catch (error) {
     if (error instanceof WorkspaceFsError)
       throw new BuildFailure(
