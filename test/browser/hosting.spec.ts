@@ -170,6 +170,8 @@ await attempt('viewer', () => status(fetch('${victim}/_atelier/viewer', { creden
 await attempt('action', () => status(fetch('${victim}/_atelier/actions/file_write', { method: 'POST', credentials: 'include', body: '{}' })));
 await attempt('sign out', () => status(fetch('${victim}/_atelier/sign-out', { method: 'POST', credentials: 'include' })));
 await attempt('api', () => status(fetch('${api}/api/auth/me', { credentials: 'include' })));
+await attempt('api write', () => status(fetch('${api}/api/workspaces', { method: 'POST', credentials: 'include', headers: { 'content-type': 'application/json' }, body: '{"name":"Taken"}' })));
+await attempt('own cookies', () => document.cookie);
 await attempt('ticket', () => status(fetch('${api}/hosting/enter?to=' + encodeURIComponent('${victim}/') + '&state=' + 'a'.repeat(43), { credentials: 'include' })));
 const opens = (url, protocols) => new Promise(resolve => {
   const socket = new WebSocket(url, protocols);
@@ -177,6 +179,7 @@ const opens = (url, protocols) => new Promise(resolve => {
   socket.onerror = () => resolve('refused');
 });
 await attempt('socket', () => opens('${victim.replace('http', 'ws')}/live'));
+await attempt('api socket', () => opens('${api.replace('http', 'ws')}/api/auth/me'));
 await attempt('own socket', () => opens(location.origin.replace('http', 'ws') + '/live'));
 await attempt('frame', () => new Promise(resolve => {
   const frame = document.createElement('iframe');
@@ -211,8 +214,11 @@ it('the page of a neighbour gets nowhere, whatever it tries', async () => {
     action: 'failed',
     'sign out': 'failed',
     api: 'failed',
+    'api write': 'failed',
+    'own cookies': '',
     ticket: 'failed',
     socket: 'refused',
+    'api socket': 'refused',
     'own socket': 'open',
     frame: 'opaque',
     'service worker': 'failed',
@@ -236,6 +242,67 @@ it('a form of a neighbour does nothing in the name of a visitor', async () => {
   const answered = page.waitForResponse(response => response.request().method() === 'POST');
   await page.getByRole('button', { name: 'Win' }).click();
   expect((await answered).status()).toBe(401);
+  await context.close();
+});
+
+it('a form of a neighbour signs no one in and changes nothing at the service', async () => {
+  const evil = await newSite('Evil', { mode: 'public' });
+  const to = new URLSearchParams({ to: `${originOf(evil)}/`, state: 'a'.repeat(43) });
+  const service = `http://localhost:${port}`;
+  const form = (name: string, action: string, fields: Record<string, string>, type = '') =>
+    `<form method="post" action="${service}${action}" enctype="${type}">${Object.entries(fields)
+      .map(([field, value]) => `<input name='${field}' value='${value}'>`)
+      .join('')}<button>${name}</button></form>`;
+  const login = { email: stranger.email, password: stranger.password };
+  // What a page of text ends with makes JSON of it.
+  const json = { [`{"email":"${login.email}","password":"${login.password}","x":"`]: '"}' };
+  sites.pages.set(
+    `${evil.slug}/`,
+    `<!doctype html><title>Evil</title><h1>Evil</h1>${form('Page', `/hosting/enter/sign-in?${to}`, login)}${form('JSON', '/api/auth/login', json, 'text/plain')}${form('Fields', '/api/workspaces', { name: 'Taken' })}`,
+  );
+  const { context, page } = await open();
+  for (const [name, status] of [
+    ['Page', 403],
+    ['JSON', 415],
+    ['Fields', 401],
+  ] as const) {
+    await page.goto(originOf(evil));
+    await heading(page, 'Evil');
+    const answered = page.waitForResponse(response => response.request().method() === 'POST');
+    await page.getByRole('button', { name }).click();
+    expect([name, (await answered).status()]).toEqual([name, status]);
+  }
+  await page.goto(originOf(await newSite('Handbook')));
+  await heading(page, 'Sign in');
+  await context.close();
+});
+
+it('a service worker of a neighbour answers for its own pages alone', async () => {
+  const victim = await newSite('Victim', { mode: 'public' });
+  const evil = await newSite('Evil', { mode: 'public' });
+  sites.pages.set(
+    `${evil.slug}/worker.js`,
+    `self.addEventListener('install', event => event.waitUntil(self.skipWaiting()));
+    self.addEventListener('fetch', event => event.respondWith(
+      new Response('<!doctype html><title>Taken</title><h1>Taken</h1>', { headers: { 'content-type': 'text/html' } })));`,
+  );
+  sites.pages.set(
+    `${evil.slug}/`,
+    `<!doctype html><title>Evil</title><h1>Evil</h1><script type="module">
+    await navigator.serviceWorker.register('/worker.js');
+    await navigator.serviceWorker.ready;
+    window.isReady = true;
+    </script>`,
+  );
+  const { context, page } = await open();
+  await page.goto(originOf(evil));
+  await page.waitForFunction('window.isReady');
+  await page.goto(`${originOf(evil)}/guide`);
+  await heading(page, 'Taken');
+  await page.goto(`${originOf(victim)}/guide`);
+  await heading(page, 'The guide');
+  await page.goto(originOf(await newSite('Handbook')));
+  await heading(page, 'Sign in');
   await context.close();
 });
 

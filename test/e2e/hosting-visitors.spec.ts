@@ -249,6 +249,23 @@ describe('another site', () => {
     const { email, password } = viewer;
     expect((await tossed.submit(asked, '/hosting/enter/sign-in', { email, password })).status).toBe(200);
   });
+
+  it('signs no one in at the service, though it has the cookie and the whole form', async () => {
+    const fresh = new WebBrowser();
+    const asked = await fresh.open(`${origin}/`);
+    const action = `${asked.url.origin}/hosting/enter/sign-in`;
+    const copy = asked.text.replaceAll('action="/', `action="${asked.url.origin}/`);
+    const { email, password } = viewer;
+    const posted = await fresh.submit({ ...asked, text: copy, url: new URL(evil) }, action, {
+      email,
+      password,
+    });
+    expect([posted.status, posted.text]).toEqual([
+      403,
+      expect.stringContaining('does not come from the page'),
+    ]);
+    expect((await fresh.submit(asked, '/hosting/enter/sign-in', { email, password })).status).toBe(200);
+  });
 });
 
 it('a browser that keeps no cookie is shown why, and does not go round', async () => {
