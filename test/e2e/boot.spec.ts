@@ -1,13 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { Client } from '../harness/client.js';
 import { baseEnvironment, SERVICE } from '../harness/command.js';
 import { TestDatabase } from '../harness/database.js';
+import { Visitor } from '../harness/visitor.js';
 
 /** The built service as a process of its own. */
 class ServiceProcess {
@@ -130,6 +132,14 @@ async function operate(environment: Record<string, string>, words: string[], inp
   return { code: await command.exited, said: command.output };
 }
 
+/** What README.md says to paste below a heading. */
+function pasted(heading: string): string {
+  const [, section = ''] = readFileSync('README.md', 'utf8').split(`\n## ${heading}\n`);
+  const [, commands = ''] = /^```sh\n(.*?)^```/ms.exec(section) ?? [];
+  if (commands === '') throw new Error(`README.md has no commands below "${heading}"`);
+  return commands;
+}
+
 async function signsIn(port: number, email: string, password: string): Promise<boolean> {
   const client = new Client(`http://127.0.0.1:${port}`);
   return (await client.post('/api/auth/login', { email, password })).status === 200;
@@ -176,6 +186,30 @@ describe('with the embedded database', () => {
     expect(await file2.text()).toBe('Hello');
     expect((await client.get(`/api/chats`)).body.items).toHaveLength(2);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(credentials);
+  });
+
+  it('publishes the sample site by what README.md says to paste', async () => {
+    await standing.running();
+    const { PORT } = await standing.environment();
+    const credentials = JSON.parse(readFileSync(path.join(standing.dataDir, 'credentials.json'), 'utf8'));
+    const [opening = ''] = pasted('Your first agent run').split('\n\n');
+    const commands = `${opening}\n${pasted('Your first site')}`
+      .replaceAll('localhost:3000', `127.0.0.1:${PORT}`)
+      .replaceAll('.atelier/', `${standing.dataDir}/`);
+    const { stdout } = await promisify(execFile)('sh', ['-c', commands]);
+    const version = JSON.parse(stdout);
+    expect(version).toMatchObject({ number: 1, auto_promote: true, promotion: { will: true } });
+
+    const client = new Client(`http://127.0.0.1:${PORT}`, { 'x-api-key': credentials.api_key });
+    const at = `/api/sites/${version.site_id}`;
+    const { body: built } = await client.get(`${at}/versions/${version.id}?wait=60`);
+    expect([built.state, built.error, built.findings]).toEqual(['live', null, []]);
+    const { visit } = new Visitor(`http://127.0.0.1:${PORT}`);
+    const host = `hello.sites.localhost:${PORT}`;
+    const asked = await visit('/', { host, headers: { accept: 'text/html' } });
+    expect([asked.status, asked.headers.location]).toEqual([302, expect.stringContaining('/hosting/enter')]);
+    await client.put(`/api/site-access/${version.site_id}`, { mode: 'public' });
+    expect((await visit('/', { host })).text).toContain('<h1>Hello</h1>');
   });
 
   it('sets a lost password and moves an account, while the service runs and while it does not', async () => {

@@ -127,6 +127,33 @@ it('a site that is opened, closed or called otherwise is so on the gateway', asy
   expect((await moved()).status).toBe(200);
 });
 
+it('a version that goes live is served by the gateway, and the one before it never again', async () => {
+  const { id, origin, slug } = await site({ mode: 'public' });
+  const look = async () => (await newBrowser().fetch(origin, '/')).text;
+  const first = `<h1>${slug}</h1>`;
+  while ((await look()) !== first);
+  const file = { path: `${slug}/index.html`, content: 'two' };
+  await ada.client.put(`/api/workspaces/${workspace}/files/content`, file);
+  const before: string[] = [];
+  const after: string[] = [];
+  let isLive = false;
+  const visitors = Array.from({ length: 4 }, async () => {
+    while (after.length < 100) {
+      // What was asked for before may be answered after.
+      const answers = isLive ? after : before;
+      answers.push(await look());
+    }
+  });
+  const begun = await ada.client.post(`/api/sites/${id}/versions`, { auto_promote: true });
+  const built = await ada.client.get(`/api/sites/${id}/versions/${begun.body.id}?wait=60`);
+  expect(built.body).toMatchObject({ state: 'live' });
+  while ((await look()) !== 'two');
+  isLive = true;
+  await Promise.all(visitors);
+  expect([...new Set(after)]).toEqual(['two']);
+  expect([first, 'two']).toEqual(expect.arrayContaining([...new Set(before)]));
+});
+
 it('the gateway goes on without faults', () => {
   expect(gateway.errors).toEqual([]);
 });
