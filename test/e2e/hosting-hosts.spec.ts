@@ -81,6 +81,15 @@ describe('a slug', () => {
     await expect(sites.claim(docs, 'notes')).rejects.toThrow('taken');
   });
 
+  it('may be taken again by its own workspace', async () => {
+    const drafts = await sites.make(service, ada, 'drafts');
+    await sites.release(drafts);
+    const again = await sites.make(service, ada, 'again', drafts.workspaceId);
+    await sites.publish(again, ada);
+    await sites.claim(again, 'drafts');
+    expect((await open('drafts.sites.localhost')).status).toBe(200);
+  });
+
   it.each(['Docs', 'a--b', '-a', 'a-', '', 'a.b', 'ä', 'a'.repeat(41), 'www', 'api'])(
     'cannot be %j',
     async slug => {

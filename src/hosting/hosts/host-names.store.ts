@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import type { HostedKind } from './hosting-domain.js';
 
-/** How long the slug of what was deleted is given to nobody else. */
+/** How long the slug of what was deleted is kept for its workspace. */
 const RESERVED_DAYS = 30;
 
 /** What a host name leads to. */
@@ -39,7 +39,7 @@ export class HostNamesStore {
     return rows[0];
   }
 
-  /** False where it is somebody else's, or was until lately. */
+  /** False where another has it, or another workspace had it until lately. */
   async claimSlug(
     unit: UnitOfWork,
     slug: string,
@@ -52,12 +52,13 @@ export class HostNamesStore {
         target_id = excluded.target_id, workspace_id = excluded.workspace_id, state = 'active', released_at = null,
         created_at = now()
       where host_name.target_id = excluded.target_id
-        or (host_name.released_at is not null and host_name.released_at < now() - make_interval(days => ${RESERVED_DAYS}))
+        or (host_name.released_at is not null and (host_name.workspace_id = excluded.workspace_id
+          or host_name.released_at < now() - make_interval(days => ${RESERVED_DAYS})))
       returning name`.execute(unit.tables());
     return rows.length > 0;
   }
 
-  /** Gives up the slugs of a target, but for one that it keeps: nobody else gets them for a while. */
+  /** Gives up the slugs of a target, but for one that it keeps: no other workspace gets them for a while. */
   async releaseSlugs(unit: UnitOfWork, kind: HostedKind, targetId: string, kept?: string): Promise<void> {
     const keptName = kept === undefined ? '' : nameOf(kind, kept);
     await sql`

@@ -37,7 +37,7 @@ export class HostNames {
     this.domain.requireUsable();
   }
 
-  /** 422 for what is no slug, 409 where somebody else has it or had it until lately. */
+  /** 422 for what is no slug, 409 where another has it, or another workspace had it until lately. */
   async claim(unit: UnitOfWork, claim: HostClaim): Promise<void> {
     this.requireUsable();
     requireSlug(claim.slug);
@@ -46,7 +46,7 @@ export class HostNames {
     await this.changed(unit);
   }
 
-  /** As {@link claim}; the earlier slug is reserved for its target for a while. */
+  /** As {@link claim}; the earlier slug is reserved for its workspace for a while. */
   async rename(unit: UnitOfWork, claim: HostClaim): Promise<void> {
     await this.claim(unit, claim);
     await this.names.releaseSlugs(unit, claim.kind, claim.targetId, claim.slug);

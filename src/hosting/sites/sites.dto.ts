@@ -101,7 +101,7 @@ export class UpdateSite extends SiteId {
   @Field.text('What it is called', { ...NAME, optional: true })
   name?: string;
 
-  @Field.text('The first part of its host. The earlier one is given to nobody else for 30 days', {
+  @Field.text('The first part of its host. The earlier one is kept for its workspace for 30 days', {
     ...SLUG,
     optional: true,
   })

@@ -173,7 +173,7 @@ export class SitesService implements OnModuleInit {
     on: { id: 'site' },
     summary: 'Delete a site with all its versions; its folder in the workspace stays',
     effect: 'destructive',
-    consequence: 'Its pages are gone at once, and nobody else gets its slug for 30 days.',
+    consequence: 'Its pages are gone at once, and no other workspace gets its slug for 30 days.',
     permission: 'site.publish',
     input: SiteId,
     output: DeletedView,

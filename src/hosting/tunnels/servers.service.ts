@@ -184,7 +184,7 @@ export class ServersService implements OnModuleInit {
     on: { id: 'server' },
     summary: 'Delete a server with what it printed; its folder in the workspace stays',
     effect: 'destructive',
-    consequence: 'Its program ends at once, and nobody else gets its slug for 30 days.',
+    consequence: 'Its program ends at once, and no other workspace gets its slug for 30 days.',
     permission: 'tunnel.manage',
     input: ServerId,
     output: DeletedView,
