@@ -45,7 +45,7 @@ export class ApprovalRequests {
   request(call: CallToApprove): Promise<ApprovalRow> {
     const asked = { ...fieldsOf(call), seconds: call.seconds ?? DEFAULT_SECONDS };
     return this.database.transaction(async unit => {
-      unit.afterCommit(() => this.topics.publish(approvalAsked));
+      this.topics.publishAfterCommit(unit, approvalAsked);
       const row = await this.approvals.forMcpCall(unit, asked);
       await this.events.publish(unit, approvalOpened, { approval_id: row.id });
       return row;

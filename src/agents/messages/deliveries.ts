@@ -61,7 +61,7 @@ export class Deliveries {
     const { callId, chatId } = accepted;
     if (!head) {
       await this.queue.enqueue(unit, callId);
-      unit.afterCommit(() => this.topics.publish(chatTopic(chatId)));
+      this.topics.publishAfterCommit(unit, chatTopic(chatId));
       return { position: 0, into: null };
     }
     if (delivery === 'interrupt') return this.interrupt(unit, accepted, head, waiting);

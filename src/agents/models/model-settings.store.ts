@@ -90,7 +90,7 @@ export class ModelSettingsStore {
       .values({ organization_id: organizationId, ...values })
       .onConflict(conflict => conflict.column('organization_id').doUpdateSet(values))
       .execute();
-    unit.afterCommit(() => this.topics.publish(TOPIC));
+    this.topics.publishAfterCommit(unit, TOPIC);
   }
 }
 

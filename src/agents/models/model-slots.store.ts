@@ -148,7 +148,7 @@ export class ModelSlots implements OnApplicationShutdown {
           select count(*) from model_slot where provider = ${provider} and entered)))
       returning id`.execute(unit.tables());
     const ids = rows.map(({ id }) => id);
-    unit.afterCommit(() => this.topics.publish(...ids.map(id => slotTopic(id))));
+    this.topics.publishAfterCommit(unit, ...ids.map(id => slotTopic(id)));
     return ids;
   }
 }

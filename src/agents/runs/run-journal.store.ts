@@ -159,7 +159,7 @@ export class RunJournal extends FencedWriter {
     if (approvals.length > 0) also.push(approvalRows(FENCED, approvals));
     if (questions.length > 0) also.push(questionRows(FENCED, questions));
     await this.record(events, { change: WAITING, also, unit });
-    unit.afterCommit(() => this.topics.publish(approvalAsked, questionAsked));
+    this.topics.publishAfterCommit(unit, approvalAsked, questionAsked);
   }
 
   /**
@@ -237,7 +237,7 @@ export class RunJournal extends FencedWriter {
       also: [freeReservation(FENCED), TOKENS_REVOKED, ...also],
       unit,
     });
-    unit.afterCommit(() => this.topics.publish(endTopic(id)));
+    this.topics.publishAfterCommit(unit, endTopic(id));
   }
 
   /**
@@ -258,7 +258,7 @@ export class RunJournal extends FencedWriter {
     });
     if (!done) return false;
     const topics = [endTopic(id), ...(done.has_next ? [RUNS_RUNNABLE] : [])];
-    unit.afterCommit(() => this.topics.publish(...topics));
+    this.topics.publishAfterCommit(unit, ...topics);
     return true;
   }
 

@@ -73,6 +73,11 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
     if (this.peers.areThere) this.peers.send(...topics);
   }
 
+  /** As `publish`, once the transaction is committed; never where the process is lost at that moment. */
+  publishAfterCommit(unit: UnitOfWork, ...topics: Topic[]): void {
+    unit.afterCommit(() => this.publish(...topics));
+  }
+
   /** Publishes when the transaction commits, even if this process is lost at that moment. */
   async publishOnCommit(unit: UnitOfWork, topic: Topic): Promise<void> {
     await unit.entities.execute('select notify_topic(?)', [topic]);

@@ -61,7 +61,7 @@ async function record(
     unit.tables(),
   );
   const places = new Set(events.map(({ workspace_id }) => workspace_id));
-  unit.afterCommit(() => topics.publish(...[...places].map(id => automationEventsTopic(id))));
+  topics.publishAfterCommit(unit, ...[...places].map(id => automationEventsTopic(id)));
 }
 
 /** What has happened to the automations of workspaces, under numbers that rise by one in each. */

@@ -111,7 +111,7 @@ export class AutomationRunsStore {
         actor jsonb, chain uuid[], scheduled_for timestamptz, replay_of uuid, attempt int, draft jsonb)`;
     const queued = rows.map(row => ({ ...row, status: 'pending' as const, stop_reason: null }));
     await recordRunEvents(unit, this.topics, 'queued', queued, change);
-    unit.afterCommit(() => this.topics.publish(AUTOMATION_RUNS_QUEUED));
+    this.topics.publishAfterCommit(unit, AUTOMATION_RUNS_QUEUED);
   }
 
   find(id: string, within: Queries = this.database): Promise<AutomationRunRow | undefined> {
@@ -274,7 +274,7 @@ export class AutomationRunsStore {
     const [begun] = rows;
     if (!begun) return false;
     await recordRunEvents(unit, this.topics, 'started', [begun]);
-    unit.afterCommit(() => this.topics.publish(automationRunTopic(id)));
+    this.topics.publishAfterCommit(unit, automationRunTopic(id));
     return true;
   }
 
@@ -289,7 +289,7 @@ export class AutomationRunsStore {
     const [ended] = rows;
     if (!ended) return undefined;
     await recordRunEvents(unit, this.topics, status === 'completed' ? 'completed' : 'failed', [ended]);
-    unit.afterCommit(() => this.topics.publish(automationRunTopic(id), AUTOMATION_RUNS_QUEUED));
+    this.topics.publishAfterCommit(unit, automationRunTopic(id), AUTOMATION_RUNS_QUEUED);
     return ended;
   }
 

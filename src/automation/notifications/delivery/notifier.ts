@@ -58,7 +58,7 @@ export class Notifier implements OnApplicationBootstrap {
   ): void {
     this.events.on(event, async (unit, facts) => {
       const people = await this.notifications.read(unit, type, aboutOf(facts));
-      if (people.length > 0) unit.afterCommit(() => this.topics.publish(...people.map(id => inboxTopic(id))));
+      if (people.length > 0) this.topics.publishAfterCommit(unit, ...people.map(id => inboxTopic(id)));
     });
   }
 

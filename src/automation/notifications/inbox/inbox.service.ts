@@ -103,7 +103,7 @@ export class InboxService {
     requireScope(actor, 'notification.write');
     return this.database.transaction(async unit => {
       await this.inbox.readAll(unit, actor, input);
-      unit.afterCommit(() => this.topics.publish(inboxTopic(actor.id)));
+      this.topics.publishAfterCommit(unit, inboxTopic(actor.id));
       return unit.answers({ unread_count: await this.inbox.countUnread(actor, unit) });
     });
   }
@@ -129,7 +129,7 @@ export class InboxService {
     return this.database.transaction(async unit => {
       const row = await this.inbox.mark(unit, actor, id, mark);
       if (!row) throw new NotFound(NONE);
-      unit.afterCommit(() => this.topics.publish(inboxTopic(actor.id)));
+      this.topics.publishAfterCommit(unit, inboxTopic(actor.id));
       return unit.answers(notificationView(row));
     });
   }
