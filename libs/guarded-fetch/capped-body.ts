@@ -11,17 +11,27 @@ export function capBody(response: Response, most: number): Response {
   // The client reads no more than was announced; what is compressed may be larger than that.
   const isAnnounced = response.headers.has('content-length') && !response.headers.has('content-encoding');
   if (!response.body || isAnnounced) return response;
-  let size = 0;
-  const counted = response.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        size += chunk.length;
-        if (size > most) controller.error(tooLarge(most));
-        else controller.enqueue(chunk);
-      },
-    }),
-  );
   const { status, statusText, headers, url } = response;
-  const capped = new Response(counted, { status, statusText, headers });
+  const capped = new Response(counted(response.body, most), { status, statusText, headers });
   return Object.defineProperty(capped, 'url', { value: url });
+}
+
+function counted(body: ReadableStream<Uint8Array>, most: number): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let size = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        size += value.length;
+        if (size <= most) return controller.enqueue(value);
+        const fault = tooLarge(most);
+        controller.error(fault);
+        await reader.cancel(fault).catch(() => undefined);
+      },
+      cancel: reason => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -1,5 +1,5 @@
 /**
- * A call of a connector's tool (state, role, input against the pinned schema in a thread, credential, pin, frame) against the
+ * A call of a connector's tool (state, role, input against the pinned schema, credential, pin, frame) against the
  * SDK's client alone, both to the SDK's server on this machine, one call after the other.
  */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { QuickChecks } from '#libs/bounded-schema/index.js';
 import { TookTooLong } from '#libs/worker-pool/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { beforeSideEffect } from '../../../platform/database/index.js';
@@ -37,6 +38,8 @@ class PinBroken extends Error {}
 /** Calls tools of connectors, as far as people approved them. */
 @Injectable()
 export class ConnectorCalls {
+  private readonly quick = new QuickChecks();
+
   constructor(
     private readonly workspaces: WorkspacesStore,
     private readonly usable: UsableTools,
@@ -102,14 +105,17 @@ export class ConnectorCalls {
   }
 
   private async requireFitting({ inputSchema }: ToolDefinition, input: unknown): Promise<void> {
+    const faults = this.quick.faultsOf(inputSchema, input) ?? (await this.faultsOf(inputSchema, input));
+    if (faults.length > 0) throw new Invalid(`The input does not fit the tool: ${faults.join('; ')}`);
+  }
+
+  private async faultsOf(inputSchema: object, value: unknown): Promise<string[]> {
     const schema = JSON.stringify(inputSchema);
     try {
-      const faults = await this.workers.patiently<string[]>(CHECK, { schema, value: input }, CHECK_MS);
-      if (faults.length > 0) throw new Invalid(`The input does not fit the tool: ${faults.join('; ')}`);
+      return await this.workers.patiently<string[]>(CHECK, { schema, value }, CHECK_MS);
     } catch (error) {
-      if (error instanceof TookTooLong)
-        throw new Invalid('The input could not be checked in time; make it smaller');
-      throw error;
+      if (!(error instanceof TookTooLong)) throw error;
+      throw new Invalid('The input could not be checked in time; make it smaller');
     }
   }
 

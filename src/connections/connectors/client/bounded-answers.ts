@@ -19,7 +19,7 @@ export async function bounded(response: Response, watch: AnswerWatch): Promise<R
     return rebuilt(response, text);
   }
   if (type !== 'text/event-stream' || !response.body) return response;
-  return rebuilt(response, watched(response.body.pipeThrough(checkedLines(watch)), watch));
+  return rebuilt(response, checkedLines(response.body, watch));
 }
 
 function rebuilt(
@@ -29,54 +29,75 @@ function rebuilt(
   return new Response(body, { status, statusText, headers });
 }
 
-/** Passes on whole lines of an event stream, each looked at first. */
-function checkedLines(watch: AnswerWatch): TransformStream<Uint8Array, Uint8Array> {
-  const size = new JsonSize();
-  let begun: Uint8Array[] = [];
-  /** An event had an id: the client asks for what comes after it. */
-  let isResumable = false;
-  const check = (line: Uint8Array) => {
-    const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
-    if (text.trim() === '') size.reset();
-    else if (text.startsWith('data')) size.add(text);
-    else if (text.startsWith('id')) isResumable = true;
-  };
-  return new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      let from = 0;
-      for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
-        begun.push(chunk.subarray(from, end + 1));
-        const line = begun.length === 1 ? (begun[0] as Uint8Array) : Buffer.concat(begun);
-        begun = [];
-        from = end + 1;
-        check(line);
-        controller.enqueue(line);
-      }
-      if (from < chunk.length) begun.push(chunk.subarray(from));
+/** Whole lines of an event stream, each looked at before it is passed on. How the stream ends the protocol's client only logs. */
+function checkedLines(body: ReadableStream<Uint8Array>, watch: AnswerWatch): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const lines = new EventLines();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          for (;;) {
+            const { done, value } = await reader.read();
+            const whole = done ? lines.rest() : lines.add(value);
+            if (whole.length > 0) controller.enqueue(whole);
+            if (!done && whole.length === 0) continue;
+            if (!done) return;
+            if (!lines.isResumable) watch.ended();
+            return controller.close();
+          }
+        } catch (error) {
+          watch.failed(error);
+          controller.error(error);
+          await reader.cancel(error).catch(() => undefined);
+        }
+      },
+      cancel: reason => reader.cancel(reason),
     },
-    flush(controller) {
-      if (begun.length > 0) controller.enqueue(Buffer.concat(begun));
-      if (!isResumable) watch.ended();
-    },
-  });
+    { highWaterMark: 0 },
+  );
 }
 
 const LF = 10;
+const NOTHING = new Uint8Array(0);
 
-/** Tells of an error of the stream, which the protocol's client only logs. */
-function watched(body: ReadableStream<Uint8Array>, watch: AnswerWatch): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      } catch (error) {
-        watch.failed(error);
-        controller.error(error);
-      }
-    },
-    cancel: reason => reader.cancel(reason),
-  });
+/** The lines of an event stream. Throws TooComplex for an event that must not be parsed. */
+class EventLines {
+  /** An event had an id: the client asks for what comes after it. */
+  isResumable = false;
+  private readonly size = new JsonSize();
+  private begun: Uint8Array[] = [];
+
+  /** The lines that end with this piece, once they were looked at. */
+  add(piece: Uint8Array): Uint8Array {
+    const end = piece.lastIndexOf(LF) + 1;
+    if (end < piece.length) {
+      const whole = end === 0 ? NOTHING : this.whole(piece.subarray(0, end));
+      this.begun.push(piece.subarray(end));
+      return whole;
+    }
+    return this.whole(piece);
+  }
+
+  /** What comes after the last line; it is no event. */
+  rest(): Uint8Array {
+    return this.begun.length === 0 ? NOTHING : Buffer.concat(this.begun);
+  }
+
+  private whole(piece: Uint8Array): Uint8Array {
+    const lines = this.begun.length === 0 ? piece : Buffer.concat([...this.begun, piece]);
+    this.begun = [];
+    for (let from = 0; from < lines.length; ) {
+      const end = lines.indexOf(LF, from) + 1;
+      this.check(Buffer.from(lines.buffer, lines.byteOffset + from, end - from).toString('utf8'));
+      from = end;
+    }
+    return lines;
+  }
+
+  private check(line: string): void {
+    if (line.trim() === '') this.size.reset();
+    else if (line.startsWith('data')) this.size.add(line);
+    else if (line.startsWith('id')) this.isResumable = true;
+  }
 }
