@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { HostedTarget } from '../../src/hosting/hosts/index.js';
+import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import type { Json } from '../harness/client.js';
 import { FakeSites } from '../harness/fake-sites.js';
 import { freePort } from '../harness/free-port.js';
 import { type Person, TestService } from '../harness/service.js';
 import { type Shown, WebBrowser } from '../harness/web-browser.js';
 
+let smtp: FakeSmtpServer;
 let service: TestService;
 let sites: FakeSites;
 let port: number;
@@ -20,7 +22,11 @@ let names = 0;
 
 beforeAll(async () => {
   port = await freePort();
-  service = await TestService.start({ PORT: String(port) });
+  smtp = await FakeSmtpServer.start();
+  service = await TestService.start({
+    ...{ PORT: String(port), SMTP_URL: smtp.url, MAIL_FROM: 'atelier@example.com' },
+    PUBLIC_URL: `http://localhost:${port}`,
+  });
   ada = await service.person('Ada');
   [member, viewer, stranger] = [
     await service.person('Member'),
@@ -33,7 +39,10 @@ beforeAll(async () => {
   await service.join(viewer, { organization, role: 'guest', workspace, workspaceRole: 'viewer' });
   sites = FakeSites.of(service);
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await service.stop();
+  await smtp.stop();
+});
 
 beforeEach(async () => {
   site = await sites.make(service, ada, `site ${++names}`, workspace);
@@ -223,6 +232,28 @@ describe('who may open it', () => {
     expect(await whoOpens()).toEqual(['creator', 'viewer']);
     await service.database.query('update "user" set email_verified_at = now() where id = $1', [stranger.id]);
     expect(await whoOpens()).toEqual(['creator', 'viewer', 'stranger']);
+  });
+
+  it('with restricted: a person whose address is not confirmed gets the link at the page, and comes in', async () => {
+    const grace = await service.person('Grace');
+    await set({ mode: 'restricted', emails: [grace.email] });
+    const browser = new WebBrowser();
+    const refused = await signIn(browser, grace);
+    expect(refused.status).toBe(403);
+    // That of the registration.
+    await smtp.mailsTo(grace.email);
+    smtp.mails.length = 0;
+    const sent = await browser.submit(refused, '/hosting/enter/confirm-address', {});
+    expect([sent.status, sent.text]).toEqual([200, expect.stringContaining(grace.email)]);
+    const [mail] = await smtp.mailsTo(grace.email);
+    const [link = ''] = /http\S+\/auth\/verify\S+/.exec(mail?.text ?? '') ?? [];
+    const confirmed = await browser.submit(await browser.open(link), '/auth/verify', {});
+    expect(confirmed.status).toBe(200);
+    expect(seen(await browser.open(`${origin}/`))).toMatchObject({ site: site.slug });
+    // One whose address is confirmed is not offered that.
+    await set({ mode: 'restricted', emails: ['other@example.com'] });
+    const out = await signIn(new WebBrowser(), grace);
+    expect([out.status, out.text]).toEqual([403, expect.not.stringContaining('confirm-address')]);
   });
 
   it('is not wider for one version than for the workspace, unless that is wanted', async () => {

@@ -1,12 +1,13 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { EmailVerificationService } from '../../identity/auth/index.js';
 import { type OpenPage, PageSessions } from '../../identity/page-sessions/index.js';
 import { type Actor, Public } from '../../platform/access/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { sendOn, sendPage } from '../../platform/pages/index.js';
 import { type HostedHost, HostTable, hostNameOf } from '../hosts/index.js';
-import { notAllowedPage, signInPage } from './enter-pages.js';
+import { linkSentPage, notAllowedPage, signInPage } from './enter-pages.js';
 import { AccessPolicies } from './policies/access-policies.js';
 import { mayOpen, modeOf } from './policies/access-policy.js';
 import { ViewerKeys } from './viewer-keys.js';
@@ -39,6 +40,7 @@ export class EnterController {
     private readonly visits: Visits,
     private readonly store: VisitsStore,
     private readonly keys: ViewerKeys,
+    private readonly verification: EmailVerificationService,
   ) {}
 
   @Get(PAGE)
@@ -65,6 +67,18 @@ export class EnterController {
     return this.sessions.submit(request, reply, addressOf(request), opened => this.sessions.signOut(opened));
   }
 
+  /** Sends the link by which the person at the page confirms their address. */
+  @Post(`${PAGE}/confirm-address`)
+  confirmAddress(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.sessions.submit(request, reply, addressOf(request), async opened => {
+      const { host } = await this.destinationOf(request);
+      const { person } = opened;
+      if (!person) return sendOn(reply, opened.address);
+      await this.verification.sendAgain(person);
+      sendPage(reply, linkSentPage(opened, host, person.email ?? person.name));
+    });
+  }
+
   /** What verifies who looks at a site or server. */
   @Get('/hosting/jwks.json')
   async jwks(@Res() reply: FastifyReply): Promise<void> {
@@ -77,7 +91,8 @@ export class EnterController {
     const onlooker = await this.store.onlooker(person.id, host.target);
     const mode = modeOf(policy, host.version);
     if (!onlooker || !mayOpen(policy, mode, host.target, onlooker)) {
-      sendPage(opened.reply, notAllowedPage(opened, host, person.email ?? person.name), 403);
+      const isConfirmed = onlooker?.email_verified !== false;
+      sendPage(opened.reply, notAllowedPage(opened, host, person.email ?? person.name, isConfirmed), 403);
       return;
     }
     const sessionId = person.credential.id;

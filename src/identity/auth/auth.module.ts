@@ -34,6 +34,7 @@ import { PasswordResetService, PasswordsService } from './passwords.service.js';
     AuthService,
     PasswordsService,
     EmailChangeService,
+    EmailVerificationService,
     InvitedAccounts,
     SetupToken,
     Quotas,
