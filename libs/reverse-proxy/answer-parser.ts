@@ -21,7 +21,8 @@ export interface AnswerEvents {
   /** An answer before the final one (1xx), except 101. */
   informational(head: AnswerHead): void;
   head(head: AnswerHead): void;
-  body(chunk: Buffer): void;
+  /** `isLast`: nothing of the body follows; false where that is not known yet. */
+  body(chunk: Buffer, isLast: boolean): void;
   /** The answer is complete; `rest` came behind it: of the new protocol after 101, else nothing that anybody asked for. */
   end(trailers: readonly string[], rest: Buffer): void;
 }
@@ -52,7 +53,7 @@ export class AnswerParser {
     let rest: Buffer | undefined = bytes;
     while (rest && this.state === 'head') rest = this.readHead(rest);
     if (!rest || rest.length === 0) return;
-    if (this.state === 'close') this.events.body(rest);
+    if (this.state === 'close') this.events.body(rest, false);
     else if (this.state === 'length') this.readLength(rest);
     else if (this.state === 'chunked') this.readChunks(rest);
   }
@@ -99,12 +100,12 @@ export class AnswerParser {
   private readLength(bytes: Buffer): void {
     const own = bytes.length <= this.left ? bytes : bytes.subarray(0, this.left);
     this.left -= own.length;
-    this.events.body(own);
+    this.events.body(own, this.left === 0);
     if (this.left === 0) this.finish([], bytes.subarray(own.length));
   }
 
   private readChunks(bytes: Buffer): void {
-    const end = this.chunks?.write(bytes, chunk => this.events.body(chunk));
+    const end = this.chunks?.write(bytes, chunk => this.events.body(chunk, false));
     if (end) this.finish(end.trailers, end.rest);
   }
 

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { answerHeaders, answerTrailers } from './answer-head.js';
 import { type AnswerHead, AnswerParser } from './answer-parser.js';
 import { AnswerReader } from './answer-reader.js';
@@ -7,17 +6,21 @@ import { valuesOf } from './fields.js';
 import { ProxyError } from './proxy-error.js';
 import type { AnswerGate, ForwardRules } from './request-head.js';
 import { RequestSender } from './request-sender.js';
-import type { Upstream } from './upstream.js';
+import type { Connection, Upstream } from './upstream.js';
 
 const ANSWER_MS = 120_000;
 const SILENCE_MS = 3_600_000;
 const NO_ANSWER = 'The server does not answer';
+/** Answers that are no larger go out in one piece with their head. */
+const MAX_SMALL = 8 * 1024;
+/** What may wait for the client before the server is held back. */
+const MAX_WAITING = 128 * 1024;
 
 /** One request on one connection to the upstream, and its answer. */
 export class Exchange {
   private readonly ending = Promise.withResolvers<void>();
-  private readonly stop = new AbortController();
-  private socket: Duplex | undefined;
+  private opening: AbortController | undefined;
+  private connection: Connection | undefined;
   private sender: RequestSender | undefined;
   private isReused = false;
   private isOver = false;
@@ -29,6 +32,10 @@ export class Exchange {
   private readonly gate: AnswerGate | undefined;
   /** What is not sent yet. */
   private heldHead: AnswerHead | undefined;
+  /** The head is with Node, which sends it with what follows. */
+  private isHeadWaiting = false;
+  private isHeadNew = false;
+  private isHeldBack = false;
 
   constructor(
     private readonly request: IncomingMessage,
@@ -39,10 +46,14 @@ export class Exchange {
     this.parser = new AnswerParser(request.method ?? 'GET', {
       informational: head => this.pass(head),
       head: head => this.begin(head),
-      body: chunk => this.body(chunk),
+      body: (chunk, isLast) => this.body(chunk, isLast),
       end: (trailers, rest) => this.end(trailers, rest),
     });
-    this.reader = new AnswerReader(this.parser, fault => this.fail(fault));
+    this.reader = new AnswerReader(
+      this.parser,
+      fault => this.fail(fault),
+      () => this.wasRead(),
+    );
     this.gate = rules.gate?.(chunk => this.send(chunk));
   }
 
@@ -51,50 +62,61 @@ export class Exchange {
     return this.isReused && !this.parser.hasBegun && !this.isAborted;
   }
 
-  async run(isNew: boolean): Promise<void> {
+  /** `isNew`: on no connection that was used before. */
+  run(isNew: boolean): Promise<void> {
     const { request, response, rules } = this;
-    const gone = () => this.abort('The client has gone away');
-    const ended = () => this.abort('The exchange was ended');
-    rules.signal?.addEventListener('abort', ended, { once: true });
-    response.once('close', gone);
-    // It may end while there is no connection yet, when nothing waits for it.
-    this.ending.promise.catch(() => undefined);
+    rules.signal?.addEventListener('abort', this.ended, { once: true });
+    response.once('close', this.gone);
+    if (rules.signal?.aborted) this.ended();
+    else if (response.destroyed || request.destroyed) this.gone();
+    else this.connect(isNew);
+    return this.ending.promise;
+  }
+
+  private connect(isNew: boolean): void {
+    const kept = isNew ? undefined : this.upstream.takeIdle();
+    this.isReused = kept !== undefined;
+    if (kept) this.start(kept);
+    else void this.open();
+  }
+
+  private async open(): Promise<void> {
+    this.opening = new AbortController();
     try {
-      if (rules.signal?.aborted) ended();
-      if (response.destroyed || request.destroyed) gone();
-      if (!this.isOver) await this.start(isNew);
-      await this.ending.promise;
-    } finally {
-      this.reader.stopWaiting();
-      this.gate?.stop();
-      rules.signal?.removeEventListener('abort', ended);
-      response.off('close', gone);
-      response.off('drain', this.resume);
-      this.sender?.stop();
+      const connection = await this.upstream.open(this.opening.signal);
+      // It may have ended while there was no connection yet.
+      if (this.isOver) connection.socket.destroy();
+      else this.start(connection);
+    } catch (error) {
+      this.fail(error);
     }
   }
 
-  private async start(isNew: boolean): Promise<void> {
-    const { socket, isReused } = await this.upstream.acquire(this.stop.signal, isNew);
-    this.isReused = isReused;
-    this.socket = socket;
-    if (this.isOver) {
-      socket.destroy();
-      return;
-    }
-    this.reader.start(socket);
-    this.response.on('drain', this.resume);
-    this.reader.expect(this.rules.silenceMs ?? SILENCE_MS, NO_ANSWER);
+  private start(connection: Connection): void {
+    const { request, rules, reader } = this;
+    this.connection = connection;
+    connection.use(reader);
     const sent = () => {
-      if (!this.hasAnswer) this.reader.expect(this.rules.answerMs ?? ANSWER_MS, NO_ANSWER);
+      if (!this.hasAnswer) reader.expect(rules.answerMs ?? ANSWER_MS, NO_ANSWER);
     };
     const counted = (data: Buffer) => this.count(data.length, 0);
-    this.sender = new RequestSender(this.request, socket, this.rules, sent, counted);
-    this.sender.start();
+    const sender = new RequestSender(request, connection.socket, rules, sent, counted);
+    this.sender = sender;
+    try {
+      sender.start();
+      if (!sender.isDone) reader.expect(rules.silenceMs ?? SILENCE_MS, NO_ANSWER);
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
+  private readonly gone = (): void => this.abort('The client has gone away');
+
+  private readonly ended = (): void => this.abort('The exchange was ended');
+
   private readonly resume = (): void => {
-    this.socket?.resume();
+    this.isHeldBack = false;
+    this.connection?.socket.resume();
   };
 
   /** An answer before the final one: RFC 9110, section 15.2; RFC 8297. */
@@ -114,33 +136,58 @@ export class Exchange {
       throw new ProxyError('invalid', 'The server switched to a protocol that nobody asked for');
     this.hasAnswer = true;
     this.keepAlive = head.keepAlive && head.body !== 'close';
-    this.reader.expect(this.rules.silenceMs ?? SILENCE_MS, 'The answer stopped');
     this.heldHead = head;
-    if (this.gate?.head(head) ?? true) this.sendHead();
+    this.isHeadNew = true;
+    if (this.gate?.head(head) ?? true) this.writeHead();
   }
 
-  private sendHead(): void {
+  private writeHead(): void {
     const { response, heldHead: head } = this;
     if (!head) return;
     this.heldHead = undefined;
     const headers = answerHeaders(head, this.rules);
     response.sendDate = valuesOf(headers, 'date').length === 0;
     response.writeHead(head.status, head.reason, headers);
-    // What follows may take long, and its reader waits for the head.
-    if (head.body !== 0) response.flushHeaders();
+    this.isHeadWaiting = true;
   }
 
-  private body(chunk: Buffer): void {
+  /** All that came at once was read: what follows may take long, and the client waits for the head. */
+  private wasRead(): void {
+    if (this.isOver || !this.isHeadNew) return;
+    this.isHeadNew = false;
+    this.reader.expect(this.rules.silenceMs ?? SILENCE_MS, 'The answer stopped');
+    this.sendHead();
+  }
+
+  private sendHead(): void {
+    if (!this.isHeadWaiting) return;
+    this.isHeadWaiting = false;
+    this.response.flushHeaders();
+  }
+
+  private body(chunk: Buffer, isLast: boolean): void {
     this.count(0, chunk.length);
     if (this.isOver) return;
     if (this.gate) this.gate.body(chunk);
+    else if (isLast && this.isHeadWaiting && chunk.length <= MAX_SMALL) this.sendWhole(chunk);
     else this.send(chunk);
   }
 
+  /** All of an answer: as text, which Node sends in one piece with the head. */
+  private sendWhole(body: Buffer): void {
+    this.isHeadWaiting = false;
+    this.response.end(body.toString('latin1'), 'latin1');
+  }
+
   private send(chunk: Buffer): void {
-    if (this.response.destroyed) return;
-    this.sendHead();
-    if (!this.response.write(chunk)) this.socket?.pause();
+    const { response } = this;
+    if (response.destroyed) return;
+    this.writeHead();
+    this.isHeadWaiting = false;
+    if (response.write(chunk) || response.writableLength < MAX_WAITING || this.isHeldBack) return;
+    this.isHeldBack = true;
+    this.connection?.socket.pause();
+    response.once('drain', this.resume);
   }
 
   private count(out: number, back: number): void {
@@ -154,7 +201,7 @@ export class Exchange {
   private end(trailers: readonly string[], rest: Buffer): void {
     if (this.isOver) return;
     this.gate?.end(trailers);
-    this.sendHead();
+    this.writeHead();
     const sent = answerTrailers(trailers);
     if (sent.length > 0) this.response.addTrailers(sent);
     this.response.end();
@@ -165,11 +212,8 @@ export class Exchange {
   }
 
   private giveBack(): void {
-    this.isOver = true;
-    const { socket } = this;
-    if (!socket) return;
-    this.reader.release(socket);
-    this.upstream.release(socket);
+    this.settle();
+    if (this.connection) this.upstream.release(this.connection);
   }
 
   private abort(message: string): void {
@@ -179,13 +223,26 @@ export class Exchange {
 
   private fail(error: unknown): void {
     if (this.isOver) return;
+    // Where an answer has begun, its reader sees that it broke off.
+    this.sendHead();
     this.drop();
     this.ending.reject(error);
   }
 
   private drop(): void {
+    this.settle();
+    this.opening?.abort();
+    this.connection?.socket.destroy();
+  }
+
+  private settle(): void {
+    const { response } = this;
     this.isOver = true;
-    this.stop.abort();
-    this.socket?.destroy();
+    this.reader.stopWaiting();
+    this.gate?.stop();
+    this.rules.signal?.removeEventListener('abort', this.ended);
+    response.off('close', this.gone);
+    if (this.isHeldBack) response.off('drain', this.resume);
+    this.sender?.stop();
   }
 }

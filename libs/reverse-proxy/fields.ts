@@ -45,14 +45,18 @@ export const isFieldValue = (text: string): boolean => VALUE.test(text);
 /** All values of a field, in order. */
 export function valuesOf(headers: RawHeaders, name: string): string[] {
   const values: string[] = [];
-  for (let at = 0; at < headers.length; at += 2)
-    if (headers[at]?.toLowerCase() === name) values.push(headers[at + 1] ?? '');
+  for (let at = 0; at < headers.length; at += 2) {
+    const written = headers[at] as string;
+    if (written.length === name.length && written.toLowerCase() === name) values.push(headers[at + 1] ?? '');
+  }
   return values;
 }
 
 /** The members of a field that is a list, in lower case. */
 export function membersOf(headers: RawHeaders, name: string): string[] {
-  return valuesOf(headers, name)
+  const values = valuesOf(headers, name);
+  if (values.length === 0) return values;
+  return values
     .flatMap(value => value.split(','))
     .map(member => member.trim().toLowerCase())
     .filter(member => member !== '');
@@ -61,6 +65,7 @@ export function membersOf(headers: RawHeaders, name: string): string[] {
 /** Says whether a field ends at this connection: by its name, or because `Connection` names it. */
 export function endsHere(headers: RawHeaders): (name: string) => boolean {
   const named = membersOf(headers, 'connection').filter(name => !KEPT.has(name));
+  if (named.length === 0) return name => HOP_BY_HOP.has(name);
   return name => HOP_BY_HOP.has(name) || named.includes(name);
 }
 

@@ -5,8 +5,13 @@ import { ProxyError } from './proxy-error.js';
 import { type ForwardRules, requestFault } from './request-head.js';
 import type { Upstream } from './upstream.js';
 
-/** The exchange that a connection of a client is at, or was last. */
-const turns = new WeakMap<Socket, Promise<void>>();
+/** Whether a request of a client's connection is under way, and those that wait for its end. */
+interface Turn {
+  isTaken: boolean;
+  readonly waiting: (() => void)[];
+}
+
+const turns = new WeakMap<Socket, Turn>();
 
 /**
  * Sends a request on to `upstream` and its answer back, each piece as it comes. Resolves when the answer was sent.
@@ -24,39 +29,47 @@ export async function proxyRequest(
 ): Promise<void> {
   const fault = requestFault(request);
   if (fault !== undefined) throw new ProxyError('request', fault);
-  const { socket } = request;
-  const before = turns.get(socket);
-  const turn = before
-    ? before.then(() => exchangeOnce(request, response, upstream, rules))
-    : exchangeOnce(request, response, upstream, rules);
-  const over = turn.catch(() => undefined);
-  turns.set(socket, over);
+  const turn = turnOf(request.socket);
+  if (turn.isTaken) await new Promise<void>(resolve => turn.waiting.push(resolve));
+  turn.isTaken = true;
   try {
-    await turn;
+    await exchange(request, response, upstream, rules);
   } finally {
-    if (turns.get(socket) === over) turns.delete(socket);
+    const next = turn.waiting.shift();
+    if (next) next();
+    else turn.isTaken = false;
   }
 }
 
-async function exchangeOnce(
+function turnOf(socket: Socket): Turn {
+  let turn = turns.get(socket);
+  if (!turn) {
+    turn = { isTaken: false, waiting: [] };
+    turns.set(socket, turn);
+  }
+  return turn;
+}
+
+async function exchange(
   request: IncomingMessage,
   response: ServerResponse,
   upstream: Upstream,
   rules: ForwardRules,
 ): Promise<void> {
-  const isRepeatable = /^(?:GET|HEAD)$/.test(request.method ?? '') && !hasBody(request);
   for (let isNew = false; ; isNew = true) {
     const exchange = new Exchange(request, response, upstream, rules);
     try {
       return await exchange.run(isNew);
     } catch (error) {
       // The upstream may have closed an idle connection just when it was used: RFC 9112, section 9.3.1.
-      if (isRepeatable && !isNew && exchange.mayRepeat) continue;
+      if (!isNew && exchange.mayRepeat && isRepeatable(request)) continue;
       if (response.headersSent) response.destroy();
       throw error;
     }
   }
 }
 
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+const isRepeatable = ({ method, headers }: IncomingMessage): boolean =>
+  (method === 'GET' || method === 'HEAD') &&
+  headers['transfer-encoding'] === undefined &&
+  Number(headers['content-length'] ?? 0) === 0;

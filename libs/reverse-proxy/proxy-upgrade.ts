@@ -28,8 +28,8 @@ export async function proxyUpgrade(
   // The error of a socket is followed by its close.
   socket.once('close', end).on('error', ignore);
   try {
-    const { socket: server } = await upstream.acquire(stop.signal, true);
-    await new UpgradeExchange(asked, server, rules, stop.signal).run();
+    const connection = await upstream.open(stop.signal);
+    await new UpgradeExchange(asked, connection, rules, stop.signal).run();
   } finally {
     rules.signal?.removeEventListener('abort', end);
     socket.off('close', end);

@@ -82,23 +82,24 @@ export function requestBody({ rawHeaders }: IncomingMessage): number | 'chunked'
 export function requestHead(request: IncomingMessage, rules: ForwardRules, upgrade?: string): string {
   const { method = 'GET', url = '/', rawHeaders } = request;
   const { added = [], requestHeader = (_name, value) => value } = rules;
-  const own = new Set(added.filter((_text, at) => at % 2 === 0).map(name => name.toLowerCase()));
+  const own = added.filter((_text, at) => at % 2 === 0).map(name => name.toLowerCase());
   const ends = endsHere(rawHeaders);
+  const takesTrailers = membersOf(rawHeaders, 'te').includes('trailers');
   let head = `${method} ${url} HTTP/1.1\r\nHost: ${rules.host ?? request.headers.host ?? ''}\r\n`;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const written = rawHeaders[at] ?? '';
     const name = written.toLowerCase();
-    if (name === 'host' || own.has(name) || FORWARDED.has(name) || ends(name)) continue;
+    if (name === 'host' || own.includes(name) || FORWARDED.has(name) || ends(name)) continue;
     const value = requestHeader(name, rawHeaders[at + 1] ?? '');
     if (value !== undefined && isFieldValue(value)) head += `${written}: ${value}\r\n`;
   }
   for (let at = 0; at < added.length; at += 2) head += `${added[at]}: ${added[at + 1]}\r\n`;
   if (!rules.isOutbound) head += forwarded(request, rules);
-  if (membersOf(rawHeaders, 'te').includes('trailers')) head += 'TE: trailers\r\n';
+  if (takesTrailers) head += 'TE: trailers\r\n';
   if (valuesOf(rawHeaders, 'transfer-encoding').length > 0) head += 'Transfer-Encoding: chunked\r\n';
   head += upgrade
     ? `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`
-    : `Connection: ${membersOf(rawHeaders, 'te').includes('trailers') ? 'keep-alive, TE' : 'keep-alive'}\r\n`;
+    : `Connection: ${takesTrailers ? 'keep-alive, TE' : 'keep-alive'}\r\n`;
   return `${head}\r\n`;
 }
 

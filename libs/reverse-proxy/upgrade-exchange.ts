@@ -6,6 +6,7 @@ import { AnswerReader } from './answer-reader.js';
 import { membersOf, valuesOf } from './fields.js';
 import { ProxyError } from './proxy-error.js';
 import { type ForwardRules, requestHead } from './request-head.js';
+import type { Connection } from './upstream.js';
 
 const ANSWER_MS = 120_000;
 const SILENCE_MS = 3_600_000;
@@ -28,7 +29,7 @@ export class UpgradeExchange {
 
   constructor(
     private readonly asked: UpgradeRequest,
-    private readonly server: Duplex,
+    private readonly connection: Connection,
     private readonly rules: ForwardRules,
     private readonly signal: AbortSignal,
   ) {
@@ -42,9 +43,9 @@ export class UpgradeExchange {
   }
 
   async run(): Promise<void> {
-    const { asked, server, signal } = this;
+    const { asked, connection, signal } = this;
     signal.addEventListener('abort', this.abort, { once: true });
-    this.reader.start(server);
+    connection.use(this.reader);
     asked.socket.on('drain', this.resume);
     try {
       if (signal.aborted) this.abort();
@@ -54,13 +55,13 @@ export class UpgradeExchange {
       this.reader.stopWaiting();
       signal.removeEventListener('abort', this.abort);
       asked.socket.off('drain', this.resume);
-      server.destroy();
+      connection.socket.destroy();
     }
   }
 
   private start(): void {
     this.reader.expect(this.rules.answerMs ?? ANSWER_MS, 'The server does not answer');
-    this.server.write(requestHead(this.asked.request, this.rules, 'websocket'), 'latin1');
+    this.connection.socket.write(requestHead(this.asked.request, this.rules, 'websocket'), 'latin1');
   }
 
   private begin(answer: AnswerHead): void {
@@ -80,7 +81,7 @@ export class UpgradeExchange {
   }
 
   private body(chunk: Buffer): void {
-    if (!this.asked.socket.write(chunk)) this.server.pause();
+    if (!this.asked.socket.write(chunk)) this.connection.socket.pause();
   }
 
   private end(rest: Buffer): void {
@@ -94,19 +95,32 @@ export class UpgradeExchange {
 
   /** From here on the bytes are nobody's but theirs; each side may end before the other. */
   private join(rest: Buffer): void {
-    const { asked, server } = this;
-    this.reader.release(server);
+    const { asked, connection } = this;
+    const { socket: client } = asked;
+    const { socket: server } = connection;
+    connection.handOver();
     // An error is followed by the close.
     server.on('error', () => {});
-    asked.socket.off('drain', this.resume);
-    if (rest.length > 0) asked.socket.write(rest);
+    client.off('drain', this.resume);
+    if (rest.length > 0) client.write(rest);
     if (asked.head.length > 0) server.write(asked.head);
+    this.copy(client, server);
+    this.copy(server, client);
+    server.once('close', this.finish);
+  }
+
+  /** No faster than the other side takes it. */
+  private copy(from: Duplex, to: Duplex): void {
     const { heard } = this.reader;
-    const ended = () => {
-      if (asked.socket.readableEnded && server.readableEnded) this.finish();
-    };
-    asked.socket.on('data', heard).once('end', ended).pipe(server);
-    server.on('data', heard).once('end', ended).once('close', this.finish).pipe(asked.socket);
+    from.on('data', (bytes: Buffer) => {
+      heard();
+      if (!to.write(bytes)) from.pause();
+    });
+    to.on('drain', () => from.resume());
+    from.once('end', () => {
+      to.end();
+      if (to.readableEnded) this.finish();
+    });
   }
 
   private readonly finish = (): void => {
@@ -120,7 +134,7 @@ export class UpgradeExchange {
   };
 
   private readonly resume = (): void => {
-    this.server.resume();
+    this.connection.socket.resume();
   };
 
   private readonly abort = (): void => {

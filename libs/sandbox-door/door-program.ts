@@ -46,51 +46,109 @@ function ports() {
   return [...found].sort((a, b) => a - b).slice(0, 100);
 }
 
-function dial(port, hosts, done) {
-  const [host, ...others] = hosts;
-  const socket = net.connect({ host, port, allowHalfOpen: true, noDelay: true });
-  const failed = () => (others.length > 0 ? dial(port, others, done) : done());
-  socket.once('error', failed);
-  socket.once('connect', () => { socket.off('error', failed); done(socket); });
+// Little is read into one buffer that all connections share, and copied; a connection that brings much gets a large one of its own.
+const LITTLE = 16 * 1024;
+const MUCH = 256 * 1024;
+const MAX_LARGE = 16;
+const shared = Buffer.allocUnsafeSlow(LITTLE);
+const large = [];
+let made = 0;
+function largeBuffer() {
+  if (large.length > 0) return large.pop();
+  if (made === MAX_LARGE) return undefined;
+  made++;
+  return Buffer.allocUnsafeSlow(MUCH);
 }
 
-function join(far, near) {
-  const end = () => { near.destroy(); far.destroy(); };
-  near.on('error', end).on('close', end);
-  far.on('error', end).on('close', end);
-  near.pipe(far).pipe(near);
+// Reads from a connection: what comes goes to take, which returns false to have no more until it resumes the connection.
+function reader() {
+  let own;
+  const self = {
+    take: () => false,
+    onread: {
+      buffer: () => own || shared,
+      callback: (length, buffer) => self.take(buffer.subarray(0, length), buffer === shared),
+    },
+    // From now on all that comes from one side goes to the other.
+    copy(from, to) {
+      to.on('drain', () => from.resume());
+      from.on('end', () => to.end());
+      // Nothing is sent any more, and nothing read.
+      from.on('close', () => { if (own) large.push(own); own = undefined; });
+      self.take = (bytes, isShared) => {
+        if (isShared) {
+          if (bytes.length === LITTLE) own = largeBuffer();
+          return to.write(Buffer.from(bytes));
+        }
+        const isTaken = to.write(bytes);
+        if (to.writableLength > 0) {
+          // It is read into again when all of it is sent.
+          if (!isTaken) return false;
+          // It belongs to what waits to be sent.
+          made--;
+          own = undefined;
+        } else if (bytes.length < LITTLE) {
+          large.push(own);
+          own = undefined;
+        }
+        return isTaken || to.writableLength === 0;
+      };
+    },
+  };
+  return self;
+}
+
+function dial(port, hosts, done) {
+  const [host, ...others] = hosts;
+  const input = reader();
+  const socket = net.connect({ host, port, allowHalfOpen: true, noDelay: true, onread: input.onread });
+  const failed = () => (others.length > 0 ? dial(port, others, done) : done());
+  socket.once('error', failed);
+  socket.once('connect', () => { socket.off('error', failed); done(socket, input); });
 }
 
 function spare() {
-  const far = net.connect({ path, allowHalfOpen: true }, () => far.write('s'));
+  const input = reader();
+  const far = net.connect({ path, allowHalfOpen: true, onread: input.onread }, () => far.write('s'));
   const drop = () => far.destroy();
   far.on('error', drop);
   let head = '';
-  far.on('data', function take(bytes) {
-    const at = bytes.indexOf(10);
-    head += bytes.latin1Slice(0, at < 0 ? bytes.length : at);
-    if (at < 0) return head.length > 5 ? drop() : undefined;
-    far.off('data', take);
-    far.pause();
-    if (at + 1 < bytes.length) far.unshift(bytes.subarray(at + 1));
-    dial(Number(head), ['127.0.0.1', '::1'], near => {
-      if (far.destroyed) return near && near.destroy();
-      if (!near) return far.end('-');
-      far.write('+');
-      join(far, near);
-    });
+  input.take = bytes => {
+    head += bytes.latin1Slice();
+    const at = head.indexOf('\\n');
+    if (at > 5 || (at < 0 && head.length > 5)) drop();
+    else if (at >= 0) begin(Number(head.slice(0, at)), Buffer.from(head.slice(at + 1), 'latin1'));
+    return at < 0;
+  };
+  const begin = (port, early) => dial(port, ['127.0.0.1', '::1'], (near, output) => {
+    if (far.destroyed) return near && near.destroy();
+    if (!near) return far.end('-');
+    far.write('+');
+    near.on('error', () => { near.destroy(); far.destroy(); });
+    // What it has sent still goes out.
+    near.on('close', () => far.destroySoon());
+    far.on('close', () => near.destroy());
+    if (early.length > 0) near.write(early);
+    input.copy(far, near);
+    output.copy(near, far);
+    far.resume();
   });
 }
 
 const control = net.connect(path, () => control.write('c'));
 control.on('error', () => {}).on('close', () => process.exit());
-require('node:readline').createInterface({ input: control }).on('line', line => {
-  const [word, count] = line.split(' ');
-  if (word === 'need') for (let n = 0; n < Number(count); n++) spare();
-  if (word === 'end') signalAll('SIGTERM');
-  if (word === 'alive') stayAlive();
-  if (word === 'ports') control.write(ports().join(' ') + '\\n');
-}).on('error', () => {});
+let rest = '';
+control.setEncoding('latin1').on('data', text => {
+  const lines = (rest + text).split('\\n');
+  rest = lines.pop();
+  for (const line of lines) {
+    const [word, count] = line.split(' ');
+    if (word === 'need') for (let n = 0; n < Number(count); n++) spare();
+    if (word === 'end') signalAll('SIGTERM');
+    if (word === 'alive') stayAlive();
+    if (word === 'ports') control.write(ports().join(' ') + '\\n');
+  }
+});
 `;
 
 /**
