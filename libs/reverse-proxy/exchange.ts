@@ -184,7 +184,9 @@ export class Exchange {
     if (response.destroyed) return;
     this.writeHead();
     this.isHeadWaiting = false;
-    if (response.write(chunk) || response.writableLength < MAX_WAITING || this.isHeldBack) return;
+    // A gate may keep what it sends.
+    const isTaken = this.gate || chunk.length < MAX_SMALL ? response.write(chunk) : writeOnce(response, chunk);
+    if (isTaken || response.writableLength < MAX_WAITING || this.isHeldBack) return;
     this.isHeldBack = true;
     this.connection?.socket.pause();
     response.once('drain', this.resume);
@@ -245,4 +247,16 @@ export class Exchange {
     if (this.isHeldBack) response.off('drain', this.resume);
     this.sender?.stop();
   }
+}
+
+/**
+ * Writes bytes that are of no use afterwards: their memory is freed at once. Left to the garbage collector, 64 MiB of them make it
+ * look through the whole heap.
+ */
+function writeOnce(response: ServerResponse, chunk: Buffer): boolean {
+  const { buffer } = chunk;
+  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== chunk.length) return response.write(chunk);
+  return response.write(chunk, error => {
+    if (!error) buffer.transfer(0);
+  });
 }

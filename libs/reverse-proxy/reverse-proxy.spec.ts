@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { on, once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ProxyBench } from './reverse-proxy.fixture.js';
@@ -269,6 +270,40 @@ describe('an answer', () => {
     expect(answer).toMatch(expected);
     expect(bodyOf(answer)).toBe('');
     expect(faults()).toEqual([]);
+  });
+
+  it.each([
+    ['with a length', 'Content-Length: 3000000'],
+    ['in chunks', 'Transfer-Encoding: chunked'],
+    ['until the connection ends', 'X-None: 1'],
+  ])('that is large arrives as it was sent, %s', async (_how, framing) => {
+    const body = randomBytes(3_000_000);
+    const isChunked = framing.includes('chunked');
+    bench.answerBy(socket => {
+      socket.once('data', () => {
+        socket.write(`HTTP/1.1 200 OK\r\n${framing}\r\n\r\n`);
+        for (let at = 0; at < body.length; at += 500_000) {
+          if (isChunked) socket.write(`${(500_000).toString(16)}\r\n`);
+          socket.write(body.subarray(at, at + 500_000));
+          if (isChunked) socket.write('\r\n');
+        }
+        if (isChunked) socket.write('0\r\n\r\n');
+        if (framing.startsWith('X-')) socket.end();
+      });
+    });
+    const answer = await fetch(`http://127.0.0.1:${bench.port}/`);
+    expect(Buffer.from(await answer.arrayBuffer()).equals(body)).toBe(true);
+  });
+
+  it('sends its head at once where its body takes long', async () => {
+    bench.answerBy(socket => {
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n'));
+    });
+    const client = await bench.client();
+    client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect((await once(client, 'data')).toString()).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 4\r\n/);
+    bench.connections[0]?.write('body');
+    expect((await once(client, 'data')).toString()).toBe('body');
   });
 
   it('is passed on piece by piece', async () => {

@@ -38,26 +38,20 @@ export class ServerContent implements HostedContent, OnModuleInit {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const over = new AbortController();
-    const { signal } = over;
-    const end = () => over.abort();
-    const unwatch = this.watchIfLong(host, admitted, request, end);
+    // Its end ends what is under way.
+    const unwatch = this.watchIfLong(host, admitted, request, () => response.destroy());
     const leave = this.traffic.open(host.target.id);
-    response.once('close', end);
-    if (response.destroyed) end();
     try {
-      await this.attempt(host, signal, request, async ready => {
+      await this.attempt(host, goneOf(response), request, async ready => {
         const rules = await this.forwarding.rulesFor(host, admitted, request, ready);
-        const upstream = this.forwarding.upstreamOf(ready.instance);
-        await proxyRequest(request, response, upstream, { ...rules, signal });
+        await proxyRequest(request, response, this.forwarding.upstreamOf(ready.instance), rules);
       });
     } catch (error) {
       const fault = faultOf(error);
-      if (response.headersSent || response.destroyed || signal.aborted) response.destroy();
+      if (response.headersSent || response.destroyed) response.destroy();
       else if (fault) sendProblem(request, response, fault.status, fault.page, fault.headers);
       else throw error;
     } finally {
-      response.off('close', end);
       unwatch();
       leave();
     }
@@ -70,18 +64,15 @@ export class ServerContent implements HostedContent, OnModuleInit {
     socket: Duplex,
     head: Buffer,
   ): Promise<void> {
-    const gone = new AbortController();
-    socket.once('close', () => gone.abort());
-    if (socket.destroyed) gone.abort();
     const leave = this.traffic.open(host.target.id);
     try {
-      await this.attempt(host, gone.signal, request, async ready => {
+      await this.attempt(host, goneOf(socket), request, async ready => {
         const rules = await this.forwarding.rulesFor(host, admitted, request, ready);
         await proxyUpgrade({ request, socket, head }, this.forwarding.upstreamOf(ready.instance), rules);
       });
     } catch (error) {
       const fault = faultOf(error);
-      if (socket.destroyed || gone.signal.aborted) return;
+      if (socket.destroyed) return;
       if (!fault) throw error;
       refuse(socket, fault);
     } finally {
@@ -92,19 +83,19 @@ export class ServerContent implements HostedContent, OnModuleInit {
   /** Again with the next process where the one before was about to end, and nothing was done. */
   private async attempt(
     { target }: HostedHost,
-    signal: AbortSignal,
+    gone: () => AbortSignal,
     request: IncomingMessage,
     send: (ready: ReadyInstance) => Promise<void>,
   ): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const ready = await this.instances.ready(target.id, signal);
+      const ready = await this.instances.ready(target.id, gone);
       try {
         await send(ready);
         return;
       } catch (error) {
         if (attempt === MAX_ATTEMPTS || !isUndone(error, request)) throw error;
         this.forwarding.suspect(ready.instance);
-        if (!(await this.instances.ends(ready, signal))) throw error;
+        if (!(await this.instances.ends(ready, gone()))) throw error;
       }
     }
   }
@@ -124,6 +115,22 @@ export class ServerContent implements HostedContent, OnModuleInit {
       stop?.();
     };
   }
+}
+
+/** Gives a signal of the client's end; it is made when it is first asked for. */
+function goneOf(client: ServerResponse | Duplex): () => AbortSignal {
+  let signal: AbortSignal | undefined;
+  return () => {
+    signal ??= whenClosed(client);
+    return signal;
+  };
+}
+
+function whenClosed(client: ServerResponse | Duplex): AbortSignal {
+  const gone = new AbortController();
+  if (client.destroyed) gone.abort();
+  else client.once('close', () => gone.abort());
+  return gone.signal;
 }
 
 /** Whether nothing came of a request: it was not sent, or may be sent twice (RFC 9110, section 9.2.2) and was not answered. */

@@ -50,11 +50,14 @@ export class ServerInstances {
     this.standings = new TopicCache(topics, [serverTopic], { max: MAX_SERVERS, ttlMs: TTL_MS });
   }
 
-  /** The process that answers; waits for it while the server starts, and wakes one that sleeps. Throws {@link NotReady}. */
-  async ready(serverId: string, signal: AbortSignal): Promise<ReadyInstance> {
+  /**
+   * The process that answers; waits for it while the server starts, and wakes one that sleeps. `gone` gives the signal that ends the
+   * wait: most requests need none. Throws {@link NotReady}.
+   */
+  async ready(serverId: string, gone: () => AbortSignal): Promise<ReadyInstance> {
     const standing = await this.look(serverId);
     const ready = standing && readyOf(standing);
-    return ready ?? this.hold(serverId, signal);
+    return ready ?? this.hold(serverId, gone());
   }
 
   /**
