@@ -185,7 +185,8 @@ export class Exchange {
     this.writeHead();
     this.isHeadWaiting = false;
     // A gate may keep what it sends.
-    const isTaken = this.gate || chunk.length < MAX_SMALL ? response.write(chunk) : writeOnce(response, chunk);
+    const isTaken =
+      this.gate || chunk.length < MAX_SMALL ? response.write(chunk) : writeOnce(response, chunk);
     if (isTaken || response.writableLength < MAX_WAITING || this.isHeldBack) return;
     this.isHeldBack = true;
     this.connection?.socket.pause();
