@@ -14,6 +14,14 @@ export interface BlobCacheOptions {
 /** Larger files that were asked for once, to tell which are asked for again. */
 const MAX_SEEN = 1000;
 
+/** A file counts as used again after so many reads of others: what is read all the time is not moved all the time. */
+const MOVED_AFTER = 64;
+
+interface Kept {
+  readonly bytes: Buffer;
+  movedAt: number;
+}
+
 /**
  * Bytes of files by their hash, the least recently used given up first. Answers share one buffer, so a client that reads slowly
  * costs no copy. One for all sites of a process: what has the same hash is the same.
@@ -22,10 +30,11 @@ export class BlobCache {
   readonly #maxBytes: number;
   readonly #maxFileBytes: number;
   readonly #maxHotFileBytes: number;
-  readonly #buffers = new Map<string, Buffer>();
+  readonly #kept = new Map<string, Kept>();
   readonly #loading = new Map<string, Promise<Buffer>>();
   readonly #seen = new Set<string>();
   #bytes = 0;
+  #reads = 0;
 
   constructor({
     maxBytes = 64 * 1024 * 1024,
@@ -45,13 +54,15 @@ export class BlobCache {
   /** The bytes of a stored form, where they are kept. */
   get(body: BlobBody): Buffer | undefined {
     const key = keyOf(body);
-    const found = this.#buffers.get(key);
-    if (found) {
-      // The most recent is the last.
-      this.#buffers.delete(key);
-      this.#buffers.set(key, found);
+    const kept = this.#kept.get(key);
+    if (!kept) return undefined;
+    // The most recent are the last.
+    if (++this.#reads - kept.movedAt >= MOVED_AFTER) {
+      kept.movedAt = this.#reads;
+      this.#kept.delete(key);
+      this.#kept.set(key, kept);
     }
-    return found;
+    return kept.bytes;
   }
 
   /** Whether a form is to be kept in memory: it is small, or a larger one that has been asked for before. */
@@ -83,13 +94,13 @@ export class BlobCache {
   }
 
   #keep(key: string, bytes: Buffer): void {
-    if (this.#buffers.has(key)) return;
-    this.#buffers.set(key, bytes);
+    if (this.#kept.has(key)) return;
+    this.#kept.set(key, { bytes, movedAt: this.#reads });
     this.#bytes += bytes.length;
-    for (const [oldest, { length }] of this.#buffers) {
+    for (const [oldest, { bytes: given }] of this.#kept) {
       if (this.#bytes <= this.#maxBytes) break;
-      this.#buffers.delete(oldest);
-      this.#bytes -= length;
+      this.#kept.delete(oldest);
+      this.#bytes -= given.length;
     }
   }
 }

@@ -5,7 +5,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { BlobBatch, BlobTooLarge, StaticSite } from './index.js';
+import { BlobBatch, BlobCache, BlobTooLarge, StaticSite } from './index.js';
 import { ServedSite } from './served.fixture.js';
 
 const NAVIGATION = { 'Sec-Fetch-Mode': 'navigate', Accept: 'text/html' };
@@ -425,6 +425,24 @@ describe('blobs', () => {
     expect(await served.status('/')).toBe(503);
     expect(served.faults).toHaveLength(1);
   });
+});
+
+it('memory keeps what is read often, and no more than it may', async () => {
+  const cache = new BlobCache({ maxBytes: 300 });
+  const bodies = [];
+  for (const letter of 'abcd') {
+    const stored = await served.blobs.put([Buffer.alloc(100, letter)] as never, { maxBytes: 100 });
+    bodies.push({ kind: 'blob', encoding: undefined, start: 0, end: 99, ...stored } as const);
+  }
+  const [often, ...others] = bodies as [(typeof bodies)[0], ...typeof bodies];
+  await cache.load(often, served.blobs);
+  for (const body of others) {
+    for (let n = 0; n < 100; n++) expect(cache.get(often)?.toString()).toBe('a'.repeat(100));
+    await cache.load(body, served.blobs);
+    expect(cache.get(body)?.length).toBe(100);
+    expect(cache.bytes).toBeLessThanOrEqual(300);
+  }
+  expect(bodies.map(body => cache.get(body) !== undefined)).toEqual([true, false, true, true]);
 });
 
 describe('a large file', () => {

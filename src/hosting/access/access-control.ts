@@ -28,6 +28,8 @@ export interface Refusal {
 
 export type Admission = { readonly admitted: Admitted } | { readonly refused: Refusal };
 
+const OPEN: Admission = { admitted: { isPublic: true } };
+
 /** How often what is open for long is looked at again where nothing was published. */
 const RECHECK_MS = 30_000;
 
@@ -42,12 +44,27 @@ export class AccessControl {
     private readonly topics: Topics,
   ) {}
 
-  /** With `wantsViewer`, who looks is found out also where it is open to everybody. */
-  async admit(host: HostedHost, request: Asked, { wantsViewer = false } = {}): Promise<Admission> {
-    const policy = await this.policies.of(host.target);
+  /**
+   * With `wantsViewer`, who looks is found out also where it is open to everybody; else that is answered at once where it is
+   * known.
+   */
+  admit(host: HostedHost, request: Asked, { wantsViewer = false } = {}): Admission | Promise<Admission> {
+    const policy = this.policies.of(host.target);
+    const isKnown = !(policy instanceof Promise);
+    if (isKnown && !wantsViewer && modeOf(policy, host.version) === 'public') return OPEN;
+    return this.decide(host, request, wantsViewer, policy);
+  }
+
+  private async decide(
+    host: HostedHost,
+    request: Asked,
+    wantsViewer: boolean,
+    asked: AccessPolicy | Promise<AccessPolicy>,
+  ): Promise<Admission> {
+    const policy = await asked;
     const mode = modeOf(policy, host.version);
     const isPublic = mode === 'public';
-    if (isPublic && !wantsViewer) return { admitted: { isPublic } };
+    if (isPublic && !wantsViewer) return OPEN;
     const token = shownToken(request.headers);
     if (token !== undefined) {
       if (await this.tokens.open(token, host.target)) return { admitted: { isPublic } };
@@ -99,7 +116,7 @@ export class AccessControl {
       for (const each of stops) each();
     };
     const look = async () => {
-      const admission = await this.admit(host, request).catch(() => undefined);
+      const admission = await Promise.resolve(this.admit(host, request)).catch(() => undefined);
       // While the database is away, what is open stays open.
       if (isOver || !admission || 'admitted' in admission) return;
       stop();

@@ -35,29 +35,26 @@ export class GatewayRecord {
     );
   }
 
-  /** Counts the answer once it is sent. */
-  follow(host: string, request: IncomingMessage, response: ServerResponse): void {
-    const start = performance.now();
-    response.on('close', () => {
-      const ms = performance.now() - start;
-      this.requests.add({ status: String(response.statusCode) });
-      this.durations.observe({}, ms / 1000);
-      if (!this.isLogged) return;
-      // Without the query, which may hold a ticket or the secret of a link.
-      const { method, url = '/' } = request;
-      const path = url.split('?', 1)[0]?.slice(0, 500);
-      this.log.debug(
-        {
-          request_id: requestId(request),
-          host,
-          method,
-          path,
-          status: response.statusCode,
-          ms: Math.round(ms * 10) / 10,
-        },
-        'hosted request',
-      );
-    });
+  /** Counts an answer that was sent, or given up, to a request that came at `start`. */
+  answered(host: string, request: IncomingMessage, response: ServerResponse, start: number): void {
+    const ms = performance.now() - start;
+    this.requests.add({ status: String(response.statusCode) });
+    this.durations.observe({}, ms / 1000);
+    if (!this.isLogged) return;
+    // Without the query, which may hold a ticket or the secret of a link.
+    const { method, url = '/' } = request;
+    const path = url.split('?', 1)[0]?.slice(0, 500);
+    this.log.debug(
+      {
+        request_id: requestId(request),
+        host,
+        method,
+        path,
+        status: response.statusCode,
+        ms: Math.round(ms * 10) / 10,
+      },
+      'hosted request',
+    );
   }
 
   fault(host: string, error: unknown): void {

@@ -5,7 +5,7 @@ import { isOutage } from '#libs/resilient-postgres/index.js';
 import { Config } from '../../platform/config/index.js';
 import { TrustedProxies } from '../../platform/http/index.js';
 import { Ingress } from '../../platform/ingress/index.js';
-import { HostingDomain, HostTable, hostNameOf } from '../hosts/index.js';
+import { type HostedHost, HostingDomain, HostTable, hostNameOf } from '../hosts/index.js';
 import { sendProblem } from './answers.js';
 import { GatewayRecord } from './gateway-record.js';
 import { HostedRequests } from './hosted-requests.js';
@@ -14,6 +14,12 @@ import { RequestLimits } from './request-limits.js';
 import { hasSeveralHosts, targetAt } from './request-target.js';
 
 const MAX_HEADERS = 100;
+const MAX_KNOWN_HEADERS = 1_000;
+
+/** What a request holds among those that are open at once, until it is answered. */
+interface Place {
+  end: (() => void) | undefined;
+}
 
 /** Whether a host is one of ours; `maybe`: a custom one, which is to be looked up. */
 type Belongs = 'yes' | 'maybe' | 'no';
@@ -25,6 +31,7 @@ type Belongs = 'yes' | 'maybe' | 'no';
 @Injectable()
 export class Gateway {
   private readonly limits: RequestLimits;
+  private readonly headers = new Map<string, { readonly name: string; readonly belongs: Belongs }>();
 
   constructor(
     config: Config,
@@ -40,8 +47,7 @@ export class Gateway {
 
   /** Answers a request for a host of ours, and leaves any other to `others`. */
   handle(request: IncomingMessage, response: ServerResponse, others: () => void): void {
-    const name = hostNameOf(request.headers.host ?? '');
-    const belongs = this.belongs(name);
+    const { name, belongs } = this.read(request.headers.host ?? '');
     if (belongs === 'no') others();
     else if (belongs === 'yes') void this.answer(name, request, response);
     else void this.lookFurther(name, request, response, others);
@@ -50,7 +56,7 @@ export class Gateway {
   /** Whether a request would open a socket on a host of ours, as far as can be told at once. */
   takesUpgrade({ headers }: IncomingMessage): boolean {
     const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket';
-    return isWebSocket && this.belongs(hostNameOf(headers.host ?? '')) !== 'no';
+    return isWebSocket && this.read(headers.host ?? '').belongs !== 'no';
   }
 
   private async lookFurther(
@@ -62,16 +68,31 @@ export class Gateway {
     const client = this.proxies.clientOf(request);
     // Where the database is away, or an address tries one name after the other, it is not looked up.
     const isGuessing = this.limits.isRefusedTooOften(client);
-    const host = isGuessing ? null : await this.hosts.find(name).catch(() => null);
+    const host = isGuessing ? null : await this.findIfThere(name);
     if (host) await this.answer(name, request, response);
     else others();
   }
 
+  private async findIfThere(name: string): Promise<HostedHost | null> {
+    try {
+      return await this.hosts.find(name);
+    } catch {
+      return null;
+    }
+  }
+
   private async answer(name: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.record.follow(name, request, response);
+    // Its client left while the host was looked up: nothing would end what begins here.
+    if (response.destroyed) return;
+    const start = performance.now();
+    const place: Place = { end: undefined };
+    response.on('close', () => {
+      place.end?.();
+      this.record.answered(name, request, response, start);
+    });
     const client = this.proxies.clientOf(request);
     try {
-      if (!(await this.open(name, client, request, response))) this.limits.refused(client);
+      if (!(await this.open(name, client, place, request, response))) this.limits.refused(client);
     } catch (error) {
       this.fail(error, name, request, response);
     }
@@ -81,6 +102,7 @@ export class Gateway {
   private async open(
     name: string,
     client: string,
+    place: Place,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<boolean> {
@@ -98,8 +120,9 @@ export class Gateway {
       sendProblem(request, response, 429, pages.BUSY, { 'retry-after': '60' });
       return true;
     }
-    response.on('close', end);
-    const host = await this.hosts.find(name);
+    place.end = end;
+    const found = this.hosts.find(name);
+    const host = found instanceof Promise ? await found : found;
     if (!host) {
       sendProblem(request, response, 404, pages.NOT_FOUND);
       return false;
@@ -114,6 +137,17 @@ export class Gateway {
     if (response.headersSent || response.destroyed) response.destroy();
     else if (isAway) sendProblem(request, response, 503, pages.UNAVAILABLE, { 'retry-after': '2' });
     else sendProblem(request, response, 500, pages.BROKEN);
+  }
+
+  /** A Host header as it was sent. Most requests have one of few. */
+  private read(sent: string): { readonly name: string; readonly belongs: Belongs } {
+    const known = this.headers.get(sent);
+    if (known) return known;
+    const name = hostNameOf(sent);
+    const read = { name, belongs: this.belongs(name) };
+    if (this.headers.size >= MAX_KNOWN_HEADERS) this.headers.clear();
+    this.headers.set(sent, read);
+    return read;
   }
 
   private belongs(host: string): Belongs {

@@ -31,7 +31,8 @@ export class HostedRequests {
       return false;
     }
     if (request.url?.includes(LINK_PARAMETER) && (await this.openedByLink(withUrl(asked)))) return true;
-    const admission = await this.control.admit(host, request, { wantsViewer: target.kind === 'server' });
+    const decision = this.control.admit(host, request, { wantsViewer: target.kind === 'server' });
+    const admission = decision instanceof Promise ? await decision : decision;
     if ('refused' in admission) {
       this.refuse(asked, admission.refused);
       return false;

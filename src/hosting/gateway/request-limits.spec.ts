@@ -26,6 +26,15 @@ it('one host has so many open at once', () => {
   expect(opened.filter(Boolean)).toHaveLength(1000);
 });
 
+it('what is open stays counted, however many others come and go', () => {
+  const limits = new RequestLimits(0);
+  const ends = Array.from({ length: 256 }, () => limits.open('203.0.113.5', 'docs'));
+  for (let n = 0; n < 5_000; n++) limits.open(`10.0.${n >> 8}.${n & 255}`, `host ${n}`)?.();
+  expect(limits.open('203.0.113.5', 'notes')).toBeUndefined();
+  ends[0]?.();
+  expect(limits.open('203.0.113.5', 'notes')).toBeDefined();
+});
+
 it('who is refused again and again is not looked at', () => {
   const limits = new RequestLimits(0);
   for (let n = 0; n < 600; n++) {

@@ -6,6 +6,8 @@ const MAX_OPEN_PER_ADDRESS = 256;
 const MAX_OPEN_PER_HOST = 1_000;
 /** Counts that are kept at once; an attacker with many addresses starts them over. */
 const MAX_KEYS = 100_000;
+/** Keys whose requests are over are not looked for below so many. */
+const MIN_ROOM = 1_000;
 
 /** How much of something came in the minute that runs. */
 export class MinuteCounts {
@@ -30,18 +32,25 @@ export class MinuteCounts {
 
 /** How many there are of each key. */
 class OpenCounts {
-  private readonly counts = new Map<string, number>();
+  private readonly counts = new Map<string, { open: number }>();
+  private room = MIN_ROOM;
 
-  add(key: string): number {
-    const count = (this.counts.get(key) ?? 0) + 1;
-    this.counts.set(key, count);
+  /** Counts one more; the caller counts down when it ends. */
+  add(key: string): { open: number } {
+    let count = this.counts.get(key);
+    if (!count) {
+      count = { open: 0 };
+      if (this.counts.size >= this.room) this.forget();
+      this.counts.set(key, count);
+    }
+    count.open++;
     return count;
   }
 
-  remove(key: string): void {
-    const count = (this.counts.get(key) ?? 1) - 1;
-    if (count <= 0) this.counts.delete(key);
-    else this.counts.set(key, count);
+  /** Keys of which none is open are kept until there are many: most come again. */
+  private forget(): void {
+    for (const [key, { open }] of this.counts) if (open === 0) this.counts.delete(key);
+    this.room = Math.max(MIN_ROOM, 2 * this.counts.size);
   }
 }
 
@@ -59,11 +68,12 @@ export class RequestLimits {
   open(address: string, host: string): (() => void) | undefined {
     const network = networkOf(address);
     if (this.perMinute > 0 && this.requests.add(`${network} ${host}`) > this.perMinute) return undefined;
-    const [ofAddress, ofHost] = [this.byAddress.add(network), this.byHost.add(host)];
-    const isTooMany = ofAddress > MAX_OPEN_PER_ADDRESS || ofHost > MAX_OPEN_PER_HOST;
+    const ofAddress = this.byAddress.add(network);
+    const ofHost = this.byHost.add(host);
+    const isTooMany = ofAddress.open > MAX_OPEN_PER_ADDRESS || ofHost.open > MAX_OPEN_PER_HOST;
     const end = () => {
-      this.byAddress.remove(network);
-      this.byHost.remove(host);
+      ofAddress.open--;
+      ofHost.open--;
     };
     if (!isTooMany) return end;
     end();

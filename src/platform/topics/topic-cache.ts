@@ -35,6 +35,12 @@ export class TopicCache<T> {
     private readonly options: CacheOptions,
   ) {}
 
+  /** What is good now; undefined where it has to be looked up. */
+  known(key: string): T | undefined {
+    const entry = this.entries.get(key);
+    return entry && this.isGood(entry) ? entry.value : undefined;
+  }
+
   async get(key: string, look: () => Promise<T>): Promise<T> {
     const entry = this.entries.get(key);
     if (entry && this.isGood(entry)) return entry.value;

@@ -108,7 +108,9 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
   mark(...kinds: readonly TopicKind[]): number | undefined {
     const { connection } = this.peers;
     if (connection === undefined) return undefined;
-    return kinds.reduce((sum, { kind }) => sum + (this.counts.get(kind) ?? 0), connection + this.wakings);
+    let sum = connection + this.wakings;
+    for (const { kind } of kinds) sum += this.counts.get(kind) ?? 0;
+    return sum;
   }
 
   /** Whether anybody may have subscribed, here or elsewhere. */

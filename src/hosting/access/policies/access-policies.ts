@@ -25,8 +25,10 @@ export class AccessPolicies {
     this.policies = new TopicCache(topics, kinds, { max: MAX_POLICIES, ttlMs: TTL_MS });
   }
 
-  of(target: HostedTarget): Promise<AccessPolicy> {
-    return this.policies.get(`${target.kind} ${target.id}`, () => this.store.of(target));
+  /** At once where it is known. */
+  of(target: HostedTarget): AccessPolicy | Promise<AccessPolicy> {
+    const key = `${target.kind} ${target.id}`;
+    return this.policies.known(key) ?? this.policies.get(key, () => this.store.of(target));
   }
 
   /** To be called in the transaction that changes who may open something: what is open is checked again everywhere. */
