@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
+import type { Host } from './host.js';
+import { openDatabase } from './open-database.js';
 import { CannotStart, Config, mistypedSettings } from './platform/config/index.js';
 import { createLog, type Log } from './platform/log/index.js';
 import { requireDataDir, sentenceFor } from './start-failure.js';
@@ -99,16 +101,20 @@ try {
     log.warn({ name, setting }, `${name} is not a setting and has no effect; did you mean ${setting}?`);
   // A gateway only reads there.
   if (config.role !== 'gateway') requireDataDir(config);
-  // Loading it takes a while: wrong settings are reported first.
-  const { start } = await import('./start.js');
-  await start({
+  const host: Host = {
     ...{ config, log, command },
     started: stop => started.push(stop),
     done: () => void end().finally(() => leave(0)),
     failed: error => {
       if (!ending) stopWith(log, error);
     },
-  });
+  };
+  const opening = openDatabase(host);
+  // Its failure is reported when it is waited for.
+  opening.catch(() => undefined);
+  // Loading it takes a while: wrong settings are reported first, and the database starts meanwhile.
+  const { start } = await import('./start.js');
+  await start(host, opening);
 } catch (error) {
   stopWith(log, error);
 }

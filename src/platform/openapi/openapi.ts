@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { IDEMPOTENCY_KEY } from '../idempotency/index.js';
+import { documentRoutes } from './serves.js';
 
 type Json = Record<string, unknown>;
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
@@ -132,6 +133,7 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     .addSecurityRequirements('api_key')
     .addSecurityRequirements('access_token')
     .build();
+  documentRoutes();
   const document = SwaggerModule.createDocument(app, config, { autoTagControllers: false });
   for (const [path, item] of Object.entries(document.paths))
     for (const method of METHODS)

@@ -57,16 +57,13 @@ export function Serves<M extends string>(
   options: RouteOptions = {},
 ): MethodDecorator {
   const action = actionOf(service.prototype[method]);
-  const { name, effect, permission } = action;
-  const extensions = Object.entries({
-    action: name,
-    effect,
-    permission,
-    on: Object.fromEntries(subjectsOf(action)),
-  })
-    .filter(([, value]) => value !== null)
-    .map(([key, value]) => ApiExtension(`x-${key}`, value));
-  return document(action, options, extensions);
+  return document(action, options, () => {
+    const { name, effect, permission } = action;
+    const on = Object.fromEntries(subjectsOf(action));
+    return Object.entries({ action: name, effect, permission, on })
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => ApiExtension(`x-${key}`, value));
+  });
 }
 
 /** As {@link Serves}, for the few routes that are no capability (health, sign-in); their names follow the same rule. */
@@ -80,7 +77,7 @@ export function Documents(
 function document(
   action: ActionDeclaration,
   options: RouteOptions,
-  extensions: MethodDecorator[] = [],
+  extensions: () => MethodDecorator[] = () => [],
 ): MethodDecorator {
   return (target, key, descriptor) => {
     const handler = descriptor.value as object;
@@ -88,26 +85,40 @@ function document(
     const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler)] ?? 'GET';
     const decorators = [
       HttpCode(options.status ?? 200),
-      ApiOperation({
-        summary: action.summary,
-        description: action.description,
-        // `workspace_budget_set` is `workspace_budget.set`: the noun is all but the last word.
-        operationId: action.name.replace(/_(?=[^_]+$)/, '.'),
-      }),
-      ...extensions,
-      ...(action.sessionOnly ? [SetMetadata(SESSION_ONLY, true), ApiExtension('x-session-only', true)] : []),
+      ...(action.sessionOnly ? [SetMetadata(SESSION_ONLY, true)] : []),
       ...(action.effect === 'expose' ? [SetMetadata(EXPOSES, action.name)] : []),
       ...(method === 'POST' && !options.takesBytes
         ? [UseInterceptors(IdempotencyInterceptor), SetMetadata(OUTCOME, outcomeOf(action))]
         : []),
-      ...inputDocs(action, path, method, options),
-      successDocs(action, options),
-      ...Object.entries(action.refuses ?? {}).map(([status, description]) =>
-        ApiResponse({ status: Number(status), description, type: ProblemView }),
-      ),
     ];
     applyDecorators(...decorators)(target, key, descriptor);
+    undocumented.push(() => {
+      const docs = [
+        ApiOperation({
+          summary: action.summary,
+          description: action.description,
+          // `workspace_budget_set` is `workspace_budget.set`: the noun is all but the last word.
+          operationId: action.name.replace(/_(?=[^_]+$)/, '.'),
+        }),
+        ...extensions(),
+        ...(action.sessionOnly ? [ApiExtension('x-session-only', true)] : []),
+        ...inputDocs(action, path, method, options),
+        successDocs(action, options),
+        ...Object.entries(action.refuses ?? {}).map(([status, description]) =>
+          ApiResponse({ status: Number(status), description, type: ProblemView }),
+        ),
+      ];
+      applyDecorators(...docs)(target, key, descriptor);
+    });
   };
+}
+
+/** What adds the documentation of routes to them. */
+const undocumented: (() => void)[] = [];
+
+/** Documents the routes that are not yet: most processes are never asked for that, and would start later by it. */
+export function documentRoutes(): void {
+  for (const add of undocumented.splice(0)) add();
 }
 
 const outcomeOf = ({ commitsAnswer, evidence }: ActionDeclaration): Outcome => ({
