@@ -72,12 +72,17 @@ export async function atelier(env = {}) {
   return { ...service, url: `http://127.0.0.1:${port}`, credentials, dataDir: DATA_DIR, env: settings };
 }
 
+/** Asks a process to end, and waits for it. */
+export async function stopped(child) {
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}
+
 /** A database and a data folder that the service has seeded; ends after the servers that use it. */
 export async function database(DATA_DIR = folder()) {
   const seed = await atelier({ DATA_DIR });
-  const exited = once(seed.child, 'exit');
-  seed.child.kill('SIGTERM');
-  await exited;
+  await stopped(seed.child);
   const postgres = await startPostgres({ dataDir: path.join(DATA_DIR, 'postgres'), database: 'atelier' });
   cleanups.push(() => postgres.stop());
   return { DATA_DIR, DATABASE_URL: postgres.url };

@@ -60,3 +60,25 @@ it('leaves a task to the process that took over the run above it', async () => {
   expect(await queue.claimTask(task)).toMatchObject({ id: task, attempt: 1 });
   expect(await standing(task)).toEqual({ attempt: 1, lost: 0, state: 'running', holder: own });
 });
+
+it('takes along what was said where that is all of the chat, and the attempt is the first', async () => {
+  const { call_id: first, chat_id } = await ground.agent.send('Only words');
+  const claimed = async (id: string) => (await queue.claim(100)).find(run => run.id === id);
+  expect(await claimed(first)).toMatchObject({ said: [{ type: 'text', text: 'Only words' }] });
+  expect(await queue.reclaim(first)).toMatchObject({ attempt: 2, said: null });
+
+  const { call_id: second } = await ground.agent.send('More words', { chat_id });
+  await ground.service.database.query(
+    `update run set status = 'completed', state = 'done', holder = null, finished_at = now() where id = $1`,
+    [first],
+  );
+  await ground.service.database.query('update run set due = true where id = $1', [second]);
+  expect(await claimed(second)).toMatchObject({ attempt: 1, said: null });
+});
+
+it('takes nothing along where something else waits in the chat', async () => {
+  const { call_id: first, chat_id } = await ground.agent.send('Only words');
+  await ground.agent.send('More words', { chat_id });
+  const claimed = (await queue.claim(100)).find(({ id }) => id === first);
+  expect(claimed).toMatchObject({ attempt: 1, said: null });
+});

@@ -83,7 +83,7 @@ export class RunJournals {
     return journal;
   }
 
-  of(run: JournalRun, steering?: Steering, said?: MessagePart[], sums?: RunSums): RunJournal {
+  of(run: JournalRun, steering?: Steering, said?: MessagePart[] | null, sums?: RunSums): RunJournal {
     const conversation = new Conversation(this.messages, run, said);
     return new RunJournal(this.database, this.topics, this.tail, run, conversation, steering, sums);
   }

@@ -50,8 +50,8 @@ export type ClaimedRun = ExecutedRun & {
   hard_stop: boolean;
   /** How long ago it was first claimed, by the clock of the database; in milliseconds. */
   ran_ms: number;
-  /** The content of its message, where that is the first of the chat and was accepted just now. */
-  said?: MessagePart[];
+  /** The content of its message, where nothing else was said in the chat so far. */
+  said?: MessagePart[] | null;
   /** Where it begins with the request that started it: when who made that was checked, see `RecentChecks`. */
   checked?: number;
 };
@@ -241,7 +241,10 @@ export class RunQueue {
         union all
         select id, last_event, 'step.started', jsonb_build_object('step', 1), now() from claimed where attempt = 1
       )
-      select ${claimedColumns('claimed')} from claimed`.execute(this.database.tables());
+      select ${claimedColumns('claimed')}, (
+        select content from message m where m.run_id = claimed.id and claimed.attempt = 1 and not exists (
+          select from message other where other.chat_id = claimed.chat_id and other.id <> m.id)) as said
+      from claimed`.execute(this.database.tables());
     for (const { id, attempt } of rows) {
       this.topics.publish(runTopic(id));
       if (attempt > 1) this.topics.publish(claimTopic(id));
