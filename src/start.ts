@@ -1,8 +1,8 @@
 import type { ServiceParts } from './app.module.js';
 import { FirstBoot, welcome } from './first-boot.js';
 import { GatewayProcesses } from './gateway-processes.js';
-import { GatewayProcess } from './hosting/gateway/index.js';
 import type { Host } from './host.js';
+import { GatewayProcess } from './hosting/gateway/index.js';
 import { SetupToken } from './identity/auth/index.js';
 import { migrations } from './migrations.js';
 import { operate } from './operator.js';

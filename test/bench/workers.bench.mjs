@@ -58,10 +58,16 @@ async function measure(database, one) {
 
 function list({ busy: alone }, { busy: apart }) {
   const all = new Set([...alone.keys(), ...apart.keys()]);
-  const rows = [...all].map(query => ({ query, a: (alone.get(query) ?? 0) / RUNS, b: (apart.get(query) ?? 0) / RUNS }));
+  const rows = [...all].map(query => ({
+    query,
+    a: (alone.get(query) ?? 0) / RUNS,
+    b: (apart.get(query) ?? 0) / RUNS,
+  }));
   for (const { query, a, b } of rows.sort((x, y) => y.b - y.a - (x.b - x.a)))
     if (Math.max(a, b) >= 0.05)
-      process.stdout.write(`  ${a.toFixed(2)} ${b.toFixed(2)}  ${query.replace(/\s+/g, ' ').slice(0, 150)}\n`);
+      process.stdout.write(
+        `  ${a.toFixed(2)} ${b.toFixed(2)}  ${query.replace(/\s+/g, ' ').slice(0, 150)}\n`,
+      );
 }
 
 await bench(async () => {
@@ -102,6 +108,11 @@ await bench(async () => {
     'goal <= 1.3',
     `of all in one: ${apart.statements.toFixed(1)} of ${alone.statements.toFixed(1)}`,
   );
-  report('  runs a second', apart.perSecond / alone.perSecond, '', `${apart.perSecond | 0} of ${alone.perSecond | 0}`);
+  report(
+    '  runs a second',
+    apart.perSecond / alone.perSecond,
+    '',
+    `${apart.perSecond | 0} of ${alone.perSecond | 0}`,
+  );
   if (shows) list(alone, apart);
 });
