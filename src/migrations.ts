@@ -30,6 +30,7 @@ import { AutomationWatch } from './automation/automation/migrations/20261129-aut
 import { Chains } from './automation/automation/migrations/20261129-chains.js';
 import { AutomationEvents } from './automation/automation/migrations/20261130-automation-events.js';
 import { LargePayloads } from './automation/automation/migrations/20261203-large-payloads.js';
+import { FewerChecks } from './automation/automation/migrations/20261204-fewer-checks.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
 import { NotificationChains } from './automation/notifications/migrations/20261129-notification-chains.js';
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
@@ -203,4 +204,5 @@ export const migrations = [
   { name: '20261203-question-reminders', class: QuestionReminders },
   { name: '20261203-server-connections', class: ServerConnectionsColumn },
   { name: '20261203-installation-limits', class: InstallationLimits },
+  { name: '20261204-fewer-checks', class: FewerChecks },
 ];

@@ -455,10 +455,37 @@ describe('a deployment', () => {
     const path = await theirs.script('going', 'sleep 600', 'on:\n  - webhook: {}');
     const { id, secrets } = await theirs.deploy(path);
     await theirs.start(path);
+    const { pathname } = new URL(secrets[0].url);
+    const sent = { method: 'POST', headers: { 'idempotency-key': 'once' }, body: '{}' };
+    const { delivery_id } = (await (await fetch(ground.service.url + pathname, sent)).json()) as Json;
+    await theirs.run(await theirs.script('tried', 'echo here'), { draft: true });
+    const left = () =>
+      query(
+        `select (select count(*)::int from automation_deployment where workspace_id = $1) as deployments,
+           (select count(*)::int from automation_delivery where workspace_id = $1) as deliveries,
+           (select count(*)::int from automation_run where workspace_id = $1) as runs,
+           (select count(*)::int from automation_event where workspace_id = $1) as events,
+           (select count(*)::int from automation_trigger where deployment_id = $2) as triggers,
+           (select count(*)::int from automation_version where deployment_id = $2) as versions,
+           (select count(*)::int from automation_seen where key = 'once' and delivery_id = $3) as keys`,
+        [gone, id, delivery_id],
+      );
+    expect(await left()).toEqual([
+      {
+        deployments: 1,
+        deliveries: 3,
+        runs: 3,
+        events: expect.any(Number),
+        triggers: 1,
+        versions: 1,
+        keys: 1,
+      },
+    ]);
     expect((await ground.ada.client.delete(`/api/workspaces/${gone}`)).status).toBe(200);
     expect((await ground.ada.client.get(`/api/automation/deployments/${id}`)).status).toBe(404);
-    const { pathname } = new URL(secrets[0].url);
     expect((await fetch(ground.service.url + pathname, { method: 'POST', body: '{}' })).status).toBe(404);
-    expect(await query('select from automation_run where workspace_id = $1', [gone])).toEqual([]);
+    expect(await left()).toEqual([
+      { deployments: 0, deliveries: 0, runs: 0, events: 0, triggers: 0, versions: 0, keys: 0 },
+    ]);
   });
 });
