@@ -1,4 +1,5 @@
 import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Semaphore } from '#libs/concurrency-limit/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, iso, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Log } from '../../../platform/log/index.js';
@@ -16,7 +17,8 @@ import { type DueFileTrigger, FILE_WINDOWS, FilesStore } from './files.store.js'
 import type { Window } from './window.js';
 
 const WORKSPACES_AT_ONCE = 20;
-const DEPLOYMENTS_AT_ONCE = 4;
+/** Workspaces that are read, and deployments that are fired, at the same time. */
+const AT_ONCE = 4;
 /** Of the changes that a delivery lists. */
 const MAX_PAYLOAD = 256 * 1024;
 
@@ -25,6 +27,8 @@ type Part = NonNullable<Window['changes']>;
 /** Makes one delivery of what a window has gathered, and its run: in one transaction, with the end of the window. */
 @Injectable()
 export class WindowFiring implements OnApplicationBootstrap {
+  private readonly turns = new Semaphore(AT_ONCE);
+
   constructor(
     private readonly config: Config,
     private readonly database: Database,
@@ -49,19 +53,32 @@ export class WindowFiring implements OnApplicationBootstrap {
   }
 
   private async take(): Promise<number> {
-    let fired = 0;
-    for (const workspaceId of await this.files.dueWorkspaces(WORKSPACES_AT_ONCE)) {
+    const workspaces = await this.files.dueWorkspaces(WORKSPACES_AT_ONCE);
+    const fired = await Promise.allSettled(workspaces.map(id => this.fireIn(id)));
+    const failed = fired.find(one => one.status === 'rejected');
+    if (failed) throw failed.reason;
+    return fired.reduce((sum, one) => sum + (one.status === 'fulfilled' ? one.value : 0), 0);
+  }
+
+  private async fireIn(workspaceId: string): Promise<number> {
+    const due = await this.inTurn(async () => {
       // What happened by now belongs to the window, or keeps it open.
       await this.reader.read(workspaceId);
       await this.reader.extend(workspaceId);
-      const due = [...new Set((await this.files.due(workspaceId)).map(one => one.deployment_id))];
-      const next = due.values();
-      const work = async () => {
-        for (const id of next) fired += await this.fireSafely(id);
-      };
-      await Promise.all(Array.from({ length: DEPLOYMENTS_AT_ONCE }, work));
+      return this.files.due(workspaceId);
+    });
+    const deployments = [...new Set(due.map(one => one.deployment_id))];
+    const fired = await Promise.all(deployments.map(id => this.inTurn(() => this.fireSafely(id))));
+    return fired.reduce((sum, count) => sum + count, 0);
+  }
+
+  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    await this.turns.acquire();
+    try {
+      return await work();
+    } finally {
+      this.turns.release();
     }
-    return fired;
   }
 
   /** One that cannot be fired keeps none of the others from it. */
