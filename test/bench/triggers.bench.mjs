@@ -9,6 +9,8 @@ import { atelier, bench, database, median, onEnd, postJson, report } from './lib
 
 const AT_ONCE = 4;
 const CHANGES = 25;
+/** Of each workspace, changes before those that count: the first run starts its sandbox, which takes the processor for itself. */
+const WARM_UP = 2;
 const TRIGGERS = 1000;
 const LOGGED = 10_000;
 const SETTLE_MS = 1000;
@@ -53,7 +55,7 @@ await bench(async () => {
   const waitsIn = async name => {
     const quick = (await workspace(name)).id;
     const { id } = await deploy(quick, 'quick', 'in/**');
-    for (let n = 0; n < CHANGES; n++) {
+    for (let n = 0; n < WARM_UP + CHANGES; n++) {
       await write(quick, `in/${n}.txt`, 'x');
       for (;;) {
         const [{ count }] = await rows(
@@ -68,10 +70,10 @@ await bench(async () => {
       `select extract(epoch from r.queued_at - c.changed_at)::float8 * 1000 as ms
        from automation_run r join automation_delivery d on d.id = r.delivery_id
          join workspace_change c on c.workspace_id = r.workspace_id and c.id = d.key::bigint
-       where r.deployment_id = $1`,
+       where r.deployment_id = $1 order by r.id`,
       [id],
     );
-    return found.map(({ ms }) => ms - SETTLE_MS);
+    return found.slice(WARM_UP).map(({ ms }) => ms - SETTLE_MS);
   };
   const waits = (await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => waitsIn(`Quick ${n}`)))).flat();
   const worst = waits.toSorted((a, b) => a - b)[Math.ceil(waits.length * 0.99) - 1];
