@@ -63,11 +63,13 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
    */
   static async open(folder: string, owner?: { uid: number; gid: number }): Promise<SandboxDoor> {
     const door = new SandboxDoor();
-    await writeFile(path.join(folder, 'door.cjs'), doorSource, { mode: 0o444 });
     const socket = path.join(folder, 'door.sock');
-    await new Promise<void>((resolve, reject) => {
-      door.server.once('error', reject).listen(socket, resolve);
-    });
+    await Promise.all([
+      writeFile(path.join(folder, 'door.cjs'), doorSource, { mode: 0o444 }),
+      new Promise<void>((resolve, reject) => {
+        door.server.once('error', reject).listen(socket, resolve);
+      }),
+    ]);
     if (!owner) return door;
     await chown(socket, owner.uid, owner.gid);
     // Last: from here on only that account reaches what is inside.

@@ -86,10 +86,12 @@ export class ServerPrograms {
       organization_id: server.organization_id,
     };
     const folder = await mkdtemp(path.join(this.config.scratchDir, 'atelier-server-'));
-    const door = await SandboxDoor.open(folder, this.folders.ownerOf(workspace));
     const hasOwnPorts = !this.sandboxes.sharesNetwork;
-    const port = server.port ?? (hasOwnPorts ? PORT : await freePort());
-    const forgetKeys = await this.keys.keep(folder);
+    const [door, forgetKeys, port] = await Promise.all([
+      SandboxDoor.open(folder, this.folders.ownerOf(workspace)),
+      this.keys.keep(folder),
+      server.port ?? (hasOwnPorts ? PORT : freePort()),
+    ]);
     // Where this process stands still, its servers end before others take them over.
     const beat = () => this.leases.isFresh && door.beat();
     const heart = setInterval(beat, BEAT_MS).unref();

@@ -119,8 +119,11 @@ export class ServerInstances {
 
   private look(serverId: string): Promise<Standing | null> {
     return this.standings.get(serverId, async () => {
-      const server = await this.servers.find(serverId);
-      return server ? { server, instance: await this.instances.current(serverId) } : null;
+      const [server, instance] = await Promise.all([
+        this.servers.find(serverId),
+        this.instances.current(serverId),
+      ]);
+      return server ? { server, instance } : null;
     });
   }
 }
