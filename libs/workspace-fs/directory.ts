@@ -23,6 +23,9 @@ const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 // Linux' O_PATH, which Node does not name: a descriptor that only refers, and needs no permission.
 const O_PATH = 0o10000000;
 
+/** A folder of a few hundred files, if its size says anything: where it does not, it is 0 or their number. */
+const SMALL_FOLDER_BYTES = 16 * 1024;
+
 const flush = promisify(fsync);
 
 /**
@@ -128,6 +131,16 @@ export class Directory {
     return this.use(name, path => fs.unlink(path));
   }
 
+  /** Takes one of two names of a file away; false where that needs more than unlink(2), or is done already. */
+  async dropName(name: string): Promise<boolean> {
+    try {
+      await this.use(name, system.dropName);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   removeDirectory(name: Name): Promise<void> {
     return this.use(name, path => fs.rmdir(path));
   }
@@ -136,7 +149,9 @@ export class Directory {
   async names(): Promise<DirectoryName[]> {
     // Latin-1 keeps each byte: names need not be UTF-8. No file types: where a file system does not send them
     // along, Node would ask for each one synchronously.
-    const names = await this.use('', path => fs.readdir(path, { encoding: 'latin1' }));
+    const names = await this.use('', path =>
+      system.list(path, fstatSync(this.fd).size <= SMALL_FOLDER_BYTES),
+    );
     return names.map(nameFromBytes);
   }
 

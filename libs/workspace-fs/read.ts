@@ -9,6 +9,15 @@ export async function stat(tree: Tree, path: string): Promise<Entry> {
   return tree.inParent(path, async (folder, name) => toEntry(path, await folder.lstat(name)));
 }
 
+/** As {@link stat}; null where nothing is in the folder, which is there. */
+export async function findIn(tree: Tree, path: string): Promise<Entry | null> {
+  if (path === '') return stat(tree, path);
+  return tree.inParent(path, async (folder, name) => {
+    const found = await folder.find(name);
+    return found && toEntry(path, found);
+  });
+}
+
 /** What a file is like, told from all that it has been, also where a program has set its times; null: no file. */
 export async function revision(tree: Tree, path: string): Promise<string | null> {
   if (path === '') return null;

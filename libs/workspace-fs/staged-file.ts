@@ -8,7 +8,8 @@ import { removeTree } from './remove.js';
 
 /** A file that is written under a hidden name and then put in its place in one step. */
 export class StagedFile {
-  private placed = false;
+  /** Whether something may have its hidden name. */
+  private hasName = true;
 
   private constructor(
     private readonly destination: Destination,
@@ -29,7 +30,7 @@ export class StagedFile {
       return await work(staged);
     } finally {
       await staged.file.close();
-      if (!staged.placed) await removeTree(anchor, name);
+      if (staged.hasName) await removeTree(anchor, name);
     }
   }
 
@@ -50,8 +51,8 @@ export class StagedFile {
     const stats = this.file.stats();
     if (replace || !(await this.linkInto(folder, target))) {
       await anchor.rename(this.name, folder, target);
-      this.placed = true;
-    }
+      this.hasName = false;
+    } else if (await anchor.dropName(this.name)) this.hasName = false;
     return stats;
   }
 

@@ -16,6 +16,8 @@ const writeLater = promisify(fs.write);
 const makeDirectoryLater = promisify(fs.mkdir);
 const renameLater = promisify(fs.rename);
 const linkLater = promisify(fs.link);
+const unlinkLater = promisify(fs.unlink);
+const listLater = promisify(fs.readdir);
 const changeOwnerLater = promisify(fs.fchown);
 const changeModeLater = promisify(fs.fchmod);
 const changeTimesLater = promisify(fs.futimes);
@@ -57,6 +59,13 @@ async function lookLater(path: KernelPath): Promise<fs.BigIntStats | null> {
   }
 }
 
+/** The names in a folder, as bytes. */
+export function list(path: KernelPath, isSmall: boolean): string[] | Promise<string[]> {
+  const later = () => listLater(path, 'latin1');
+  // As long as it takes to look at a few things.
+  return isSmall ? atOnce(() => fs.readdirSync(path, 'latin1'), later, 4) : later();
+}
+
 export function makeDirectory(path: KernelPath, mode: number): void | Promise<void> {
   const now = () => void fs.mkdirSync(path, mode);
   return atOnce(now, async () => void (await makeDirectoryLater(path, mode)));
@@ -73,6 +82,14 @@ export function link(from: KernelPath, to: KernelPath): void | Promise<void> {
   return atOnce(
     () => fs.linkSync(from, to),
     () => linkLater(from, to),
+  );
+}
+
+/** A name of a file that has another: unlike the removal of a large file, it frees nothing. */
+export function dropName(path: KernelPath): void | Promise<void> {
+  return atOnce(
+    () => fs.unlinkSync(path),
+    () => unlinkLater(path),
   );
 }
 

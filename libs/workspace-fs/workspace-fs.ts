@@ -14,7 +14,7 @@ import { move } from './move.js';
 import type { OpenFile } from './open-file.js';
 import { type Overview, type OverviewOptions, overview } from './overview.js';
 import { parentOf, workspacePath } from './path.js';
-import { openRead, readBytes, revision, stat } from './read.js';
+import { findIn, openRead, readBytes, revision, stat } from './read.js';
 import { readEach } from './read-each.js';
 import { type ReadTextOptions, readText, type TextRead } from './read-text.js';
 import { remove } from './remove.js';
@@ -70,7 +70,7 @@ export class WorkspaceFs {
   /** As {@link stat}; null where nothing can be: also below a file or a link. */
   async find(path: string): Promise<Entry | null> {
     try {
-      return await this.stat(path);
+      return await findIn(this.tree, workspacePath(path));
     } catch (error) {
       if (isWorkspaceError(error, 'not_found', 'not_directory', 'symlink')) return null;
       throw error;

@@ -77,7 +77,8 @@ export class AgentFiles {
     findings: Findings,
   ): Promise<WorkspaceInstructions | null> {
     try {
-      const entry = await files.stat(INSTRUCTIONS);
+      const entry = await files.find(INSTRUCTIONS);
+      if (!entry) return null;
       if (entry.type !== 'file') {
         findings.warn(`${INSTRUCTIONS} is not read: it is no regular file`);
         return null;
