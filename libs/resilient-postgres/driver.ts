@@ -2,6 +2,7 @@ import { type Configuration, PostgreSqlConnection, PostgreSqlDriver } from '@mik
 import type { Dialect, Driver } from 'kysely';
 import type { Pool } from 'pg';
 import { queryDeadline } from './deadline.js';
+import { KeptCompiler } from './kept-compiler.js';
 import type { PoolWatch } from './pool-watch.js';
 import { PreparedStatements } from './prepared-statements.js';
 import { isInTransaction, SecondConnection } from './transaction-scope.js';
@@ -91,6 +92,7 @@ class ResilientConnection extends PostgreSqlConnection {
     const dialect = super.createKyselyDialect({ ...overrides, onPoolCreated } as typeof overrides);
     const createDriver: Dialect['createDriver'] = dialect.createDriver.bind(dialect);
     return Object.assign(dialect, {
+      createQueryCompiler: () => new KeptCompiler(),
       createDriver: () => guarded(releasing(createDriver()), { onSecondConnection, watch }, () => opened),
     });
   }
