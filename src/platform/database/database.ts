@@ -70,8 +70,14 @@ export function isoOrNull(time: string | Date | null): string | null {
   return time === null ? null : iso(time);
 }
 
+/** A NUL character or half of a surrogate pair, as JSON has it; or text that reads like one. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
+
 /** JSON without what PostgreSQL's jsonb cannot hold: NUL characters and lone surrogates. */
 export function storable(value: unknown): string {
+  const json = JSON.stringify(value);
+  // A function that sees each value takes many times as long, and hardly ever has anything to do.
+  if (json === undefined || !UNSTORABLE.test(json)) return json;
   return JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? storableText(inner) : inner));
 }
 
