@@ -85,6 +85,7 @@ import { McpSessions } from './surfaces/mcp/migrations/20261122-mcp-sessions.js'
 import { Changes } from './workspaces/changes/migrations/20261121-changes.js';
 import { BackgroundScans } from './workspaces/changes/migrations/20261122-background-scans.js';
 import { ChangePlaces } from './workspaces/changes/migrations/20261123-change-places.js';
+import { ChangeRowsWithoutKeys } from './workspaces/changes/migrations/20261205-change-rows.js';
 import { WorkspaceSignals } from './workspaces/core/migrations/20261122-workspace-signals.js';
 import { WorkspaceFeatures } from './workspaces/features/migrations/20261122-features.js';
 import { WriteIntents } from './workspaces/files/migrations/20261122-write-intents.js';
@@ -92,6 +93,7 @@ import { Forms } from './workspaces/forms/migrations/20261124-forms.js';
 import { FileHistory } from './workspaces/history/migrations/20261122-history.js';
 import { MovedPaths } from './workspaces/history/migrations/20261122-moved-paths.js';
 import { FileRevisions } from './workspaces/history/migrations/20261122-revisions.js';
+import { VersionRowsWithoutKeys } from './workspaces/history/migrations/20261205-version-rows.js';
 import { Operations } from './workspaces/operations/migrations/20261121-operations.js';
 import { GenericOperations } from './workspaces/operations/migrations/20261123-generic-operations.js';
 import { Sandboxes } from './workspaces/sandboxes/migrations/20261121-sandboxes.js';
@@ -205,4 +207,6 @@ export const migrations = [
   { name: '20261203-server-connections', class: ServerConnectionsColumn },
   { name: '20261203-installation-limits', class: InstallationLimits },
   { name: '20261204-fewer-checks', class: FewerChecks },
+  { name: '20261205-change-rows', class: ChangeRowsWithoutKeys },
+  { name: '20261205-version-rows', class: VersionRowsWithoutKeys },
 ];

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { ORGANIZATION_ROLES, VISIBILITIES, WORKSPACE_ROLES } from '../../src/platform/access/index.js';
 import { Client, type Json } from '../harness/client.js';
 import { folderBecomes } from '../harness/folder.js';
@@ -28,6 +29,15 @@ afterAll(() => service.stop());
 const folderOf = (id: string) => path.join(service.dataDir, 'workspaces', id);
 const at = (id: string) => `/api/workspaces/${id}`;
 const idsOf = ({ body }: Json): string[] => body.items.map(({ id }: Json) => id);
+
+/** What the tables that belong to a workspace without a foreign key have of it. */
+const rowsOf = (id: string): Promise<Json[]> =>
+  service.database.query(
+    `select 'change' as of from workspace_change where workspace_id = $1
+     union all select 'write' from workspace_write where workspace_id = $1
+     union all select 'version' from file_version where workspace_id = $1`,
+    [id],
+  );
 
 async function everyId(client: Client, query: string): Promise<string[]> {
   const ids: string[] = [];
@@ -165,10 +175,37 @@ describe('a workspace', () => {
         const deleted = await Promise.all([1, 2, 3].map(() => ada.client.delete(at(id))));
         expect(deleted.map(({ status }) => status).sort()).toEqual([200, 404, 404]);
         for (const { status } of await acts) expect([200, 404, 409, 429]).toContain(status);
+        expect(await rowsOf(id)).toEqual([]);
       }
     },
     120_000,
   );
+
+  it('takes what is written beside its deletion along, or keeps it from being written', async () => {
+    const id = await service.workspace(ada);
+    const write = (name: string) =>
+      ada.client.put(`${at(id)}/files/content`, { path: name, content: name });
+    expect((await write('before')).status).toBe(200);
+    const deletion = new pg.Client({ connectionString: service.database.url });
+    await deletion.connect();
+    try {
+      await deletion.query('begin');
+      await deletion.query('delete from workspace where id = $1', [id]);
+      const meanwhile = write('meanwhile');
+      // Whoever writes waits for the workspace.
+      const waits = `
+        select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+          and query like '%insert into workspace_write%'`;
+      while ((await service.database.query(waits)).length === 0) await sleep(20);
+      await deletion.query('commit');
+      expect((await meanwhile).status).toBe(404);
+    } finally {
+      await deletion.end();
+    }
+    expect((await write('after')).status).toBe(404);
+    expect(await rowsOf(id)).toEqual([]);
+    expect(existsSync(path.join(folderOf(id), 'meanwhile'))).toBe(false);
+  });
 
   it('is changed by more at once than there are database connections', async () => {
     const id = await service.workspace(ada);

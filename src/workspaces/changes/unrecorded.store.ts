@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, type Row } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/errors/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { ChangeLog, newestChange } from './change-log.store.js';
 import { type Intent, replacedPaths, type Target } from './intent.js';
@@ -41,7 +42,7 @@ export class WriteIntents {
     this.rows = leases.rows('workspace_write');
   }
 
-  /** Adds one, in the statement that also finds what has to precede it. */
+  /** Adds one, in the statement that also finds what has to precede it; 404 where the workspace was deleted meanwhile. */
   async begin(
     id: string,
     workspaceId: string,
@@ -52,20 +53,24 @@ export class WriteIntents {
     const risk = paths.length === 0 ? sql`false` : await this.changes.risk(workspaceId, writer, paths);
     const holder = this.leases.processId;
     const begun = new Date().toISOString();
-    const { rows } = await sql<{ from_seq: string | null; risk: boolean; crossed: boolean }>`
+    const { rows } = await sql<{ from_seq: string | null; risk: boolean; crossed: boolean; gone: boolean }>`
       with begun as (
         insert into workspace_write
           (id, workspace_id, holder, writer_type, writer_id, targets, from_seq, began_at)
         select ${id}::uuid, id, ${holder}::uuid, ${writer.type}, ${writer.id},
           ${JSON.stringify(targets)}::jsonb,
           ${newestChange(workspaceId)}, ${begun}::timestamptz
-        from workspace where id = ${workspaceId}
+        from workspace where id = ${workspaceId} for key share
         returning from_seq
       )
       select (select from_seq from begun) as from_seq, ${risk} as risk, exists (
         select from workspace_write where workspace_id = ${workspaceId} and holder <> ${holder}::uuid
-      ) as crossed`.execute(this.database.tables());
+      ) as crossed, not exists (select from begun) and exists (
+        -- As it was when this statement began.
+        select from workspace where id = ${workspaceId}
+      ) as gone`.execute(this.database.tables());
     const [row] = rows;
+    if (row?.gone) throw new NotFound('The workspace was deleted meanwhile');
     return {
       intent: {
         id,
