@@ -183,8 +183,7 @@ describe('a workspace', () => {
 
   it('takes what is written beside its deletion along, or keeps it from being written', async () => {
     const id = await service.workspace(ada);
-    const write = (name: string) =>
-      ada.client.put(`${at(id)}/files/content`, { path: name, content: name });
+    const write = (name: string) => ada.client.put(`${at(id)}/files/content`, { path: name, content: name });
     expect((await write('before')).status).toBe(200);
     const deletion = new pg.Client({ connectionString: service.database.url });
     await deletion.connect();
