@@ -1,15 +1,16 @@
 import path from 'node:path';
-import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import { closedFolder, createSandbox, openingOf, type SandboxDriver } from '#libs/sandbox/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Log } from '../../platform/log/index.js';
 
 /** How code is isolated here. The log of a service that starts says what keeps it from running. */
 @Injectable()
-export class Isolation implements OnApplicationBootstrap {
+export class Isolation implements OnModuleInit, OnApplicationBootstrap {
   readonly driver: SandboxDriver;
   /** Where commands find Node.js, as they see it. */
   readonly nodeFolder: string;
+  private checking: ReturnType<SandboxDriver['check']> | undefined;
 
   constructor(
     private readonly config: Config,
@@ -26,9 +27,17 @@ export class Isolation implements OnApplicationBootstrap {
     this.nodeFolder = this.driver.isolated && own.length > 0 ? '/opt/node/bin' : folder;
   }
 
-  async onApplicationBootstrap(): Promise<void> {
+  /** The check waits for processes of its own: the service is made ready meanwhile. */
+  onModuleInit(): void {
     if (!this.config.runsJobs) return;
-    const check = await this.driver.check();
+    this.checking = this.driver.check();
+    // Its failure is thrown where it is waited for.
+    this.checking.catch(() => undefined);
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    const check = await this.checking;
+    if (!check) return;
     if (!check.ok) this.log.warn({ driver: this.driver.name }, `code will not run: ${check.reason}`);
     else if (!this.driver.isolated)
       this.log.warn({ driver: this.driver.name }, 'code runs without isolation');
