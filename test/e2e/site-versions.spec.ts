@@ -302,10 +302,11 @@ describe('a site', () => {
     expect((await ada.client.delete(`/api/sites/${id}`)).body).toEqual({ id, deleted: true });
     expect((await ada.client.get(`/api/sites/${id}`)).status).toBe(404);
     expect((await visit('/', { host: `${slug}-b.sites.localhost` })).status).toBe(404);
-    const again = await ada.client.post('/api/sites', {
-      ...{ workspace_id: workspace, name: 'Other', slug: `${slug}-b`, folder: slug },
-    });
-    expect(again.status).toBe(409);
+    // The slug is kept for its workspace.
+    const again = (workspace_id: string) =>
+      ada.client.post('/api/sites', { workspace_id, name: 'Other', slug: `${slug}-b`, folder: slug });
+    expect((await again(await service.workspace(ada))).status).toBe(409);
+    expect((await again(workspace)).status).toBe(200);
   });
 
   it('is refused with bad settings', async () => {
