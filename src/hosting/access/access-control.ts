@@ -45,31 +45,34 @@ export class AccessControl {
   ) {}
 
   /**
-   * With `wantsViewer`, who looks is found out also where it is open to everybody; else that is answered at once where it is
-   * known.
+   * With `wantsViewer`, who looks is found out also where it is open to everybody. Decided at once where all is known, but for
+   * visits.
    */
   admit(host: HostedHost, request: Asked, { wantsViewer = false } = {}): Admission | Promise<Admission> {
     const policy = this.policies.of(host.target);
-    const isKnown = !(policy instanceof Promise);
-    if (isKnown && !wantsViewer && modeOf(policy, host.version) === 'public') return OPEN;
-    return this.decide(host, request, wantsViewer, policy);
+    const decide = (known: AccessPolicy) => this.decide(host, request, wantsViewer, known);
+    return policy instanceof Promise ? policy.then(decide) : decide(policy);
   }
 
-  private async decide(
+  private decide(
     host: HostedHost,
     request: Asked,
     wantsViewer: boolean,
-    asked: AccessPolicy | Promise<AccessPolicy>,
-  ): Promise<Admission> {
-    const policy = await asked;
-    const mode = modeOf(policy, host.version);
-    const isPublic = mode === 'public';
+    policy: AccessPolicy,
+  ): Admission | Promise<Admission> {
+    const isPublic = modeOf(policy, host.version) === 'public';
     if (isPublic && !wantsViewer) return OPEN;
     const token = shownToken(request.headers);
-    if (token !== undefined) {
-      if (await this.tokens.open(token, host.target)) return { admitted: { isPublic } };
-      return { refused: { why: 'bad_token', policy } };
-    }
+    if (token === undefined) return this.decideByVisits(host, request, policy);
+    const decide = (opens: boolean): Admission =>
+      opens ? { admitted: { isPublic } } : { refused: { why: 'bad_token', policy } };
+    const opens = this.tokens.opens(token, host.target);
+    return opens instanceof Promise ? opens.then(decide) : decide(opens);
+  }
+
+  private async decideByVisits(host: HostedHost, request: Asked, policy: AccessPolicy): Promise<Admission> {
+    const mode = modeOf(policy, host.version);
+    const isPublic = mode === 'public';
     const visits = cookieCounts(request, host.origin, policy.allowed_origins)
       ? await this.visits.of(request, host.target)
       : [];

@@ -25,7 +25,7 @@ export const newAccessToken = (): string => PREFIX + randomSecret();
 /** Tokens with which programs open one site or server. Each is good while whoever made it could make another. */
 @Injectable()
 export class AccessTokens {
-  private readonly tokens: TopicCache<string | null>;
+  private readonly tokens: TopicCache<boolean>;
 
   constructor(
     private readonly store: AccessTokensStore,
@@ -35,16 +35,16 @@ export class AccessTokens {
     this.tokens = new TopicCache(topics, kinds, { max: MAX_TOKENS, ttlMs: TTL_MS });
   }
 
-  /** The id of a token that opens `target`. */
-  async open(token: string, target: HostedTarget): Promise<string | undefined> {
-    if (!TOKEN.test(token)) return undefined;
-    const look = async () => {
-      const found = await this.store.find(hashSecret(token), target);
-      return found?.role && rolesWith(HOSTED_PERMISSIONS[target.kind].open).includes(found.role)
-        ? found.id
-        : null;
-    };
-    return (await this.tokens.get(`${target.id} ${token}`, look)) ?? undefined;
+  /** Whether a token opens `target`; at once where that is known. */
+  opens(token: string, target: HostedTarget): boolean | Promise<boolean> {
+    if (!TOKEN.test(token)) return false;
+    const key = `${target.id} ${token}`;
+    return this.tokens.known(key) ?? this.tokens.get(key, () => this.look(token, target));
+  }
+
+  private async look(token: string, target: HostedTarget): Promise<boolean> {
+    const role = (await this.store.find(hashSecret(token), target))?.role;
+    return !!role && rolesWith(HOSTED_PERMISSIONS[target.kind].open).includes(role);
   }
 
   @Chore('hosted_tokens', { everyMs: DAY_MS })
@@ -57,6 +57,7 @@ export class AccessTokens {
 export function shownToken(headers: NodeJS.Dict<string | string[]>): string | undefined {
   const { 'x-atelier-access': header, 'sec-websocket-protocol': protocols = '' } = headers;
   if (header !== undefined) return String(header);
+  if (protocols === '') return undefined;
   const names = String(protocols)
     .split(',')
     .map(name => name.trim());
