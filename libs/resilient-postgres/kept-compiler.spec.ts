@@ -104,7 +104,7 @@ describe('a statement of templates', () => {
     made.mockRestore();
   });
 
-  it('is told from one with the same words in other places', () => {
+  it('is another than one with the same words in other places', () => {
     const texts = [
       compared(sql`a ${sql`b`} c`),
       compared(sql`a ${sql.raw('b')} c`),

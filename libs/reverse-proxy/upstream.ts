@@ -26,7 +26,7 @@ export class Connection {
   /** While it is idle: until when it is kept. */
   keptUntil = 0;
 
-  /** `stray` is called for whatever comes while nobody uses it. */
+  /** `stray` is called for whatever comes while it has no user. */
   constructor(
     readonly socket: Duplex,
     private readonly stray: (connection: Connection) => void,
@@ -44,7 +44,7 @@ export class Connection {
     this.user = undefined;
   }
 
-  /** It is somebody else's from now on, errors included. */
+  /** It is another's from now on, errors included. */
   handOver(): void {
     this.leave();
     this.socket.off('data', this.data).off('end', this.end).off('close', this.close).off('error', this.error);

@@ -5,7 +5,7 @@ import { Config } from '../../platform/config/index.js';
 import type { HostedHost } from '../hosts/index.js';
 import { Gateway } from './gateway.js';
 
-/** A gateway that looks up one host of a person's own, until it is told what that leads to. */
+/** A gateway that looks up one host of a person's own, until a test says what that leads to. */
 function gateway() {
   let found: (host: HostedHost | null) => void = () => undefined;
   const opened: string[] = [];

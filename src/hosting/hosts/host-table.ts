@@ -39,8 +39,8 @@ export class HostTable {
   }
 
   /** What a host (in lower case, without port) leads to; null for a host of nothing. At once where it is known. */
-  find(host: string): HostedHost | Promise<HostedHost | null> {
-    return this.hosts.known(host) ?? this.hosts.get(host, () => this.look(host));
+  find(host: string): HostedHost | null | Promise<HostedHost | null> {
+    return this.hosts.find(host, () => this.look(host));
   }
 
   private async look(host: string): Promise<HostedHost | null> {

@@ -35,15 +35,17 @@ export class TopicCache<T> {
     private readonly options: CacheOptions,
   ) {}
 
-  /** What is good now; undefined where it has to be looked up. */
-  known(key: string): T | undefined {
-    const entry = this.entries.get(key);
-    return entry && this.isGood(entry) ? entry.value : undefined;
+  async get(key: string, look: () => Promise<T>): Promise<T> {
+    return this.find(key, look);
   }
 
-  async get(key: string, look: () => Promise<T>): Promise<T> {
+  /** As {@link get}, at once where what was read is good: for those who are asked so often that waiting for it costs too much. */
+  find(key: string, look: () => Promise<T>): T | Promise<T> {
     const entry = this.entries.get(key);
-    if (entry && this.isGood(entry)) return entry.value;
+    return entry && this.isGood(entry) ? entry.value : this.readAgain(key, entry, look);
+  }
+
+  private async readAgain(key: string, entry: Entry<T> | undefined, look: () => Promise<T>): Promise<T> {
     const kept = entry && this.isYoung(entry) ? entry : undefined;
     if (kept && performance.now() < this.awayUntil) return kept.value;
     try {

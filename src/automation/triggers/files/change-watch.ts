@@ -1,5 +1,5 @@
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import { Semaphore } from '#libs/concurrency-limit/index.js';
+import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Topics } from '../../../platform/topics/index.js';
@@ -16,7 +16,7 @@ const RETRY_MS = 1000;
 @Injectable()
 export class ChangeWatch implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly watched = new Map<string, Watched>();
-  private readonly turns = new Semaphore(AT_ONCE);
+  private readonly turns = new ConcurrencyLimit(AT_ONCE);
   private unsubscribe = () => {};
   private reloading: Promise<void> | undefined;
   private isReloadWanted = false;
@@ -75,17 +75,14 @@ export class ChangeWatch implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   private async read(workspaceId: string): Promise<number | null> {
-    await this.turns.acquire();
     try {
-      return await this.reader.read(workspaceId);
+      return await this.turns.run(() => this.reader.read(workspaceId));
     } catch (error) {
       this.log.warn(
         { err: error, workspace_id: workspaceId },
         'changes were not read for file triggers; trying again',
       );
       return RETRY_MS;
-    } finally {
-      this.turns.release();
     }
   }
 }

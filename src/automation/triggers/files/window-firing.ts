@@ -1,5 +1,5 @@
 import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import { Semaphore } from '#libs/concurrency-limit/index.js';
+import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, iso, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Log } from '../../../platform/log/index.js';
@@ -27,7 +27,7 @@ type Part = NonNullable<Window['changes']>;
 /** Makes one delivery of what a window has gathered, and its run: in one transaction, with the end of the window. */
 @Injectable()
 export class WindowFiring implements OnApplicationBootstrap {
-  private readonly turns = new Semaphore(AT_ONCE);
+  private readonly turns = new ConcurrencyLimit(AT_ONCE);
 
   constructor(
     private readonly config: Config,
@@ -61,24 +61,15 @@ export class WindowFiring implements OnApplicationBootstrap {
   }
 
   private async fireIn(workspaceId: string): Promise<number> {
-    const due = await this.inTurn(async () => {
+    const due = await this.turns.run(async () => {
       // What happened by now belongs to the window, or keeps it open.
       await this.reader.read(workspaceId);
       await this.reader.extend(workspaceId);
       return this.files.due(workspaceId);
     });
     const deployments = [...new Set(due.map(one => one.deployment_id))];
-    const fired = await Promise.all(deployments.map(id => this.inTurn(() => this.fireSafely(id))));
+    const fired = await Promise.all(deployments.map(id => this.turns.run(() => this.fireSafely(id))));
     return fired.reduce((sum, count) => sum + count, 0);
-  }
-
-  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    await this.turns.acquire();
-    try {
-      return await work();
-    } finally {
-      this.turns.release();
-    }
   }
 
   /** One that cannot be fired keeps none of the others from it. */

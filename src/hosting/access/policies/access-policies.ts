@@ -27,8 +27,7 @@ export class AccessPolicies {
 
   /** At once where it is known. */
   of(target: HostedTarget): AccessPolicy | Promise<AccessPolicy> {
-    const key = `${target.kind} ${target.id}`;
-    return this.policies.known(key) ?? this.policies.get(key, () => this.store.of(target));
+    return this.policies.find(`${target.kind} ${target.id}`, () => this.store.of(target));
   }
 
   /** To be called in the transaction that changes who may open something: what is open is checked again everywhere. */

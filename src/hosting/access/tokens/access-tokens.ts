@@ -38,8 +38,7 @@ export class AccessTokens {
   /** Whether a token opens `target`; at once where that is known. */
   opens(token: string, target: HostedTarget): boolean | Promise<boolean> {
     if (!TOKEN.test(token)) return false;
-    const key = `${target.id} ${token}`;
-    return this.tokens.known(key) ?? this.tokens.get(key, () => this.look(token, target));
+    return this.tokens.find(`${target.id} ${token}`, () => this.look(token, target));
   }
 
   private async look(token: string, target: HostedTarget): Promise<boolean> {

@@ -64,8 +64,8 @@ export class SiteContent implements HostedContent, OnModuleInit {
     response: ServerResponse,
   ): Promise<void> {
     const key = `${target.id} ${version ?? ''}`;
-    const served =
-      this.served.known(key) ?? (await this.served.get(key, () => this.look(target.id, version)));
+    const found = this.served.find(key, () => this.look(target.id, version));
+    const served = found instanceof Promise ? await found : found;
     if (!served) {
       sendNothingPublished(request, response);
       return;
