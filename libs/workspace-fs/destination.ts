@@ -26,6 +26,11 @@ export class Destination {
     if (missing.length === 0) this.reached = anchor;
   }
 
+  /** How many folders are to be made for it. */
+  get missingFolders(): number {
+    return this.missing.length;
+  }
+
   /** What is there now. */
   async current(): Promise<BigIntStats | null> {
     return this.reached ? this.reached.find(this.name) : null;

@@ -36,6 +36,44 @@ describe('write', () => {
     expect(readFileSync(workspace.outside('linked'), 'utf8')).toBe('old');
   });
 
+  it('asks for conditions and for room with what is there, before anything is made', async () => {
+    await workspace.put('there/a', 'old');
+    const asked: unknown[] = [];
+    const write = (path: string, room = true) =>
+      workspace.fs.write(path, 'new', {
+        conditions: async before => {
+          asked.push(before?.size ?? null);
+          return before ? { ifMatch: before.etag ?? '' } : { ifNoneMatch: '*' };
+        },
+        around: async (made, work) => {
+          asked.push(made);
+          if (!room) throw new Error('no room');
+          return work();
+        },
+      });
+    await expect(write('b/c/d', false)).rejects.toThrow('no room');
+    expect(workspace.names()).toEqual(['there', 'there/a']);
+    expect(await write('b/c/d')).toMatchObject({ created: true });
+    expect(await write('b/e')).toMatchObject({ created: true });
+    expect(await write('there/a')).toMatchObject({ created: false });
+    expect(asked).toEqual([null, 3, null, 3, null, 1, 3, 0]);
+  });
+
+  it('holds the conditions that it was given on the way', async () => {
+    const crossed = (conditions: { ifMatch?: string; ifNoneMatch?: '*' }) =>
+      workspace.fs.write('a', 'mine', {
+        conditions: async () => conditions,
+        around: async (_made, work) => {
+          await workspace.put('a', 'theirs');
+          return work();
+        },
+      });
+    for (const conditions of [{ ifNoneMatch: '*' as const }, { ifMatch: '"before"' }])
+      await expect(crossed(conditions)).rejects.toMatchObject({ code: 'precondition_failed' });
+    expect(readFileSync(workspace.at('a'), 'utf8')).toBe('theirs');
+    expect(workspace.names()).toEqual(['a']);
+  });
+
   it('takes streams', async () => {
     await workspace.fs.write('s', Readable.from([Buffer.from('one '), Buffer.from('two')]), {
       expectedBytes: 7,

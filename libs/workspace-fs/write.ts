@@ -10,16 +10,24 @@ import { refuseRoot, type Tree } from './tree.js';
 
 export type FileSource = string | Uint8Array | AsyncIterable<Uint8Array>;
 
-export interface WriteOptions {
+/** On what a write depends. */
+export interface WriteConditions {
   /** Write only if the file has this etag; '*': only if it exists. */
   ifMatch?: string;
   /** Write only if nothing is there. */
   ifNoneMatch?: '*';
+}
+
+export interface WriteOptions extends WriteConditions {
   /** Whether those who may read it may run it; default: as before, and a new file may not be run. */
   executable?: boolean;
   signal?: AbortSignal;
   /** The exact length of the source where it is known: refused at once if too large, `aborted` if not met. */
   expectedBytes?: number;
+  /** Awaited before anything else is done, with what is at the path (null: nothing); may refuse, and gives the conditions. */
+  conditions?: (before: Entry | null) => Promise<WriteConditions>;
+  /** Runs the write, once it is known how many files and folders it makes; may refuse. */
+  around?: (made: number, write: () => Promise<Written>) => Promise<Written>;
   /** Awaited when all is ready and nothing can be seen yet; if it fails, nothing is written. */
   beforePlacing?: BeforePlacing;
 }
@@ -44,29 +52,34 @@ export async function write(
   tree: Tree,
   path: string,
   source: FileSource,
-  options: WriteOptions,
+  given: WriteOptions,
   exclusion: Exclusion = (at, work) => tree.alone(at, work),
 ): Promise<Written> {
   refuseRoot(path);
   const { maxFileBytes, owner } = tree.options;
-  if ((options.expectedBytes ?? sizeOf(source)) > maxFileBytes) throw tooLarge(path, maxFileBytes);
+  if ((given.expectedBytes ?? sizeOf(source)) > maxFileBytes) throw tooLarge(path, maxFileBytes);
   return tree.toDestination(path, async destination => {
     const before = await destination.current();
-    checkConditions(before, path, options);
-    tree.options.beforeChange?.();
-    return StagedFile.use(destination, maxFileBytes, async staged => {
-      await fill(staged.file, source, path, options);
-      const mode = modeFor(before?.mode ?? NEW_FILE_MODE, options.executable);
-      await together(staged.file.finish(owner, mode), announce(staged, destination, options));
-      return exclusion(path, async () => {
-        await destination.folder();
-        const current = await destination.current();
-        checkConditions(current, path, options);
-        throwIfAborted(options.signal, path);
-        const stats = await place(staged, path, options);
-        return { entry: toEntry(path, stats), created: current === null };
+    const { conditions, around } = given;
+    const options = conditions ? { ...given, ...(await conditions(before && toEntry(path, before))) } : given;
+    const writing = () => {
+      checkConditions(before, path, options);
+      tree.options.beforeChange?.();
+      return StagedFile.use(destination, maxFileBytes, async staged => {
+        await fill(staged.file, source, path, options);
+        const mode = modeFor(before?.mode ?? NEW_FILE_MODE, options.executable);
+        await together(staged.file.finish(owner, mode), announce(staged, destination, options));
+        return exclusion(path, async () => {
+          await destination.folder();
+          const current = await destination.current();
+          checkConditions(current, path, options);
+          throwIfAborted(options.signal, path);
+          const stats = await place(staged, path, options);
+          return { entry: toEntry(path, stats), created: current === null };
+        });
       });
-    });
+    };
+    return around ? around(destination.missingFolders + (before ? 0 : 1), async () => writing()) : writing();
   });
 }
 
@@ -79,11 +92,12 @@ function sizeOf(source: FileSource): number {
 async function announce(
   { file }: StagedFile,
   destination: Destination,
-  { beforePlacing }: WriteOptions,
+  { beforePlacing, ifNoneMatch }: WriteOptions,
 ): Promise<void> {
   if (!beforePlacing) return;
   const { path } = destination;
-  const current = await destination.current();
+  // With that condition there is nothing, or nothing is written.
+  const current = ifNoneMatch ? null : await destination.current();
   await beforePlacing(toEntry(path, file.stats()), current && toEntry(path, current));
 }
 

@@ -3,7 +3,7 @@ import type { Entry, WorkspaceFs, WriteOptions, Written } from '#libs/workspace-
 import type { Change } from './change-rows.store.js';
 import { manifestOf } from './intent.js';
 import { RecordedWrites } from './recorded-writes.js';
-import { WorkspaceQuota } from './workspace-quota.js';
+import { type KeptRoom, WorkspaceQuota } from './workspace-quota.js';
 import type { Writer } from './writer.js';
 
 export interface Destination {
@@ -28,15 +28,17 @@ export class FileWriter {
   ): Promise<Written> {
     const isWhole = typeof content === 'string' || content instanceof Uint8Array;
     const bytes = isWhole ? Buffer.byteLength(content) : options.expectedBytes;
-    const room = { bytes: bytes ?? 0, files: await files.countMissing(path) };
-    return this.quota.during(workspaceId, room, kept =>
-      this.writes.run(workspaceId, writer, async ({ beforePlacing }) => {
-        const source = isWhole || bytes !== undefined ? content : kept.within(content);
-        const written = await files.write(path, source, { ...options, beforePlacing });
-        kept.placed();
-        return { result: written, changes: [changeOf(written.entry, written.created)] };
-      }),
-    );
+    let kept: KeptRoom | undefined;
+    const source = isWhole || bytes !== undefined ? content : within(content, () => kept);
+    return this.writes.run(workspaceId, writer, async ({ beforePlacing }) => {
+      const around = (made: number, write: () => Promise<Written>) =>
+        this.quota.during(workspaceId, { bytes: bytes ?? 0, files: made }, room => {
+          kept = room;
+          return write();
+        });
+      const result = await files.write(path, source, { ...options, around, beforePlacing });
+      return { result, changes: [changeOf(result.entry, result.created)] };
+    });
   }
 
   async remove({ workspaceId, files, writer }: Omit<Destination, 'path'>, entry: Entry): Promise<void> {
@@ -47,6 +49,16 @@ export class FileWriter {
       return { result: undefined, changes: [{ path, kind: 'deleted' }] };
     });
   }
+}
+
+/** The bytes of a source whose length is not known, within the room that is kept when it is read. */
+async function* within(
+  source: AsyncIterable<Uint8Array>,
+  kept: () => KeptRoom | undefined,
+): AsyncGenerator<Uint8Array> {
+  const room = kept();
+  if (!room) throw new Error('No room is kept for what is read');
+  yield* room.within(source);
 }
 
 export function changeOf({ path, type, size, etag }: Entry, created: boolean): Change {

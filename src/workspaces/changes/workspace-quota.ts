@@ -25,8 +25,6 @@ interface Usage extends Amount {
 export interface KeptRoom {
   /** The same bytes, reserving more room as they come; breaks off (413) where there is none. */
   within(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
-  /** To be called as soon as all of it is in its place, where measurements see it: else they count it twice until the write ends. */
-  placed(): void;
 }
 
 const FRESH_MS = 10_000;
@@ -64,15 +62,15 @@ export class WorkspaceQuota {
     await this.admit(workspaceId, more, () => undefined);
   }
 
-  /** Runs `write` with `more` reserved for it; throws as {@link require}. */
+  /**
+   * Runs `write` with `more` reserved for it; throws as {@link require}. It is to end as soon as all is in its place, where
+   * measurements see it: else they count it twice.
+   */
   async during<T>(workspaceId: string, more: Amount, write: (kept: KeptRoom) => Promise<T>): Promise<T> {
     const amount = { ...more };
     await this.admit(workspaceId, more, () => this.keep(workspaceId, amount));
     try {
-      return await write({
-        within: source => this.within(workspaceId, amount, source),
-        placed: () => this.release(workspaceId, amount),
-      });
+      return await write({ within: source => this.within(workspaceId, amount, source) });
     } finally {
       this.release(workspaceId, amount);
     }

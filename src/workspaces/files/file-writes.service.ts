@@ -60,10 +60,13 @@ export class FileWritesService {
   async write(actor: Actor, input: WriteContent, preconditions: Preconditions = {}): Promise<WrittenView> {
     const where = await this.open(actor, input);
     const content = decodeContent(input);
-    const { workspaceId, files, path } = where;
-    const seen =
-      KnownFiles.current && (await requireSeen(workspaceId, workspacePath(path), await files.find(path)));
-    const { entry, created } = await this.writer.write(where, content, { ...seen, ...preconditions });
+    const { workspaceId, path } = where;
+    const conditions = async (before: Entry | null) => ({
+      ...(await requireSeen(workspaceId, workspacePath(path), before)),
+      ...preconditions,
+    });
+    const options = KnownFiles.current ? { conditions } : preconditions;
+    const { entry, created } = await this.writer.write(where, content, options);
     learn(entry);
     return { ...entry, created };
   }

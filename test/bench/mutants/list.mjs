@@ -151,8 +151,8 @@ export const MUTANTS = [
   ],
   [
     'src/workspaces/changes/file-writer.ts',
-    'const room = { bytes: bytes ?? 0, files: await files.countMissing(path) };',
-    'const room = { bytes: 0, files: 0 };',
+    '{ bytes: bytes ?? 0, files: made }',
+    '{ bytes: 0, files: 0 }',
     held,
   ],
   [
