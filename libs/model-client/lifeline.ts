@@ -1,3 +1,4 @@
+import type { Cancellation } from './cancellation.js';
 import { ModelError } from './model-error.js';
 import { onBytes } from './wire/bytes.js';
 
@@ -12,66 +13,93 @@ export interface StreamTimeouts {
 const OVER = new Error('The answer is over, or has no reader any more');
 
 /**
- * Bounds one attempt: it ends when the caller aborts or the server stays silent for too long. `signal` is
- * handed to the provider; its reason is the {@link ModelError} to throw.
+ * Bounds one attempt: it ends when the caller aborts or the server stays silent for too long. Its reason, which `signal` has
+ * too, is the {@link ModelError} to throw.
  */
-export class Lifeline {
-  readonly #controller = new AbortController();
+export class Lifeline implements Cancellation {
+  readonly #listeners = new Set<(reason: unknown) => void>();
   readonly #abort = () => this.#end(new ModelError('aborted', 'The model call was aborted.'));
+  #controller: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #alive = false;
-  /** Rejects what is being raced. */
-  #rejectRace: ((reason: unknown) => void) | undefined;
+  #isAlive = false;
+  #reason: Error | undefined;
 
   constructor(
     private readonly caller: AbortSignal,
     private readonly timeouts: StreamTimeouts,
-    private readonly model: string,
+    /** As people know the model. */
+    private readonly label: () => string,
   ) {
-    onBytes(this.signal, () => this.beat());
     caller.addEventListener('abort', this.#abort, { once: true });
     if (caller.aborted) this.#abort();
-    else this.#arm(timeouts.firstByteMs, 'did not begin to answer');
+    else this.#arm(timeouts.firstByteMs);
   }
 
+  get reason(): Error | undefined {
+    return this.#reason;
+  }
+
+  /** For the providers that take one. */
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      onBytes(this.#controller.signal, () => this.beat());
+      if (this.#reason) this.#controller.abort(this.#reason);
+    }
     return this.#controller.signal;
   }
 
   /** A sign of life from the server. */
   beat(): void {
-    if (this.#alive) this.#timer?.refresh();
-    else if (!this.signal.aborted) this.#arm(this.timeouts.idleMs, 'stopped in the middle of its answer');
-    this.#alive = true;
+    if (this.#reason) return;
+    if (this.#isAlive || this.timeouts.idleMs === this.timeouts.firstByteMs) this.#timer?.refresh();
+    else this.#arm(this.timeouts.idleMs);
+    this.#isAlive = true;
   }
 
-  /** The promise's outcome, or a rejection at once when the attempt ends first. One at a time, for each part of a stream. */
+  onCancel(listener: (reason: unknown) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  offCancel(listener: (reason: unknown) => void): void {
+    this.#listeners.delete(listener);
+  }
+
+  /** The promise's outcome, or a rejection at once when the attempt ends first. */
   race<T>(promise: PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#rejectRace = reject;
-      promise.then(resolve, reject);
-      if (this.signal.aborted) reject(this.signal.reason);
+      const settled = <V>(settle: (value: V) => void) => {
+        return (value: V) => {
+          this.offCancel(reject);
+          settle(value);
+        };
+      };
+      this.onCancel(reject);
+      promise.then(settled(resolve), settled(reject));
+      if (this.#reason) reject(this.#reason);
     });
   }
 
   /** Releases timer and listener and cancels whatever the provider still has under way. */
   close(): void {
-    clearTimeout(this.#timer);
     this.caller.removeEventListener('abort', this.#abort);
-    this.#controller.abort(OVER);
-    this.#rejectRace?.(OVER);
+    this.#end(OVER);
   }
 
-  #arm(ms: number, what: string): void {
+  #arm(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.#end(new ModelError('timeout', `${this.model} ${what}: nothing came for ${ms / 1000} seconds.`));
+      const what = this.#isAlive ? 'stopped in the middle of its answer' : 'did not begin to answer';
+      this.#end(new ModelError('timeout', `${this.label()} ${what}: nothing came for ${ms / 1000} seconds.`));
     }, ms);
   }
 
-  #end(reason: ModelError): void {
+  #end(reason: Error): void {
     clearTimeout(this.#timer);
-    this.#controller.abort(reason);
-    this.#rejectRace?.(reason);
+    if (this.#reason) return;
+    this.#reason = reason;
+    for (const listener of this.#listeners) listener(reason);
+    this.#listeners.clear();
+    this.#controller?.abort(reason);
   }
 }

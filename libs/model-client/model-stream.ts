@@ -6,52 +6,112 @@ import type {
 import { modelLabel, toModelError } from './error-mapping.js';
 import { Lifeline, type StreamTimeouts } from './lifeline.js';
 import { ModelError } from './model-error.js';
+import { isObservable, type ObservableModel } from './observable-model.js';
 
 export type AnswerPart = Exclude<LanguageModelV4StreamPart, { type: 'error' }>;
 
 /**
- * One attempt at one answer. Yields the parts of the stream and throws nothing but {@link ModelError}: for
- * an error part, a stream without a finish part, silence, or the caller's abort. A caller that leaves the loop
- * early, the request is cancelled.
+ * One attempt at one answer, whose parts `take` gets. Throws nothing but {@link ModelError}: for an error part, a stream
+ * without a finish part, silence, or the caller's abort; and what `take` throws, for which the request is cancelled.
  */
-export async function* streamAnswer(
+export async function readAnswer(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
   timeouts: StreamTimeouts,
   signal: AbortSignal,
-): AsyncGenerator<AnswerPart, void, undefined> {
-  const lifeline = new Lifeline(signal, timeouts, modelLabel(model));
-  let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
-  let finished = false;
+  take: (part: AnswerPart) => void,
+): Promise<void> {
+  const lifeline = new Lifeline(signal, timeouts, () => modelLabel(model));
+  const intake = new Intake(model, lifeline, take);
   try {
-    reader = (await open(model, options, lifeline)).getReader();
-    for (;;) {
-      const { done, value: part } = await lifeline.race(reader.read());
-      if (done) break;
-      if (part.type === 'error') throw part.error;
-      // A provider opens its stream with this part by itself, before the server has said anything.
-      if (part.type !== 'stream-start') lifeline.beat();
-      // Google's word for arguments that it could not read itself: there is nothing in the answer to go on from.
-      if (part.type === 'finish' && part.finishReason.raw === 'MALFORMED_FUNCTION_CALL')
-        throw brokenCall(model);
-      if (part.type === 'finish') finished = part.finishReason.unified !== 'interrupted';
-      yield part;
-    }
-    if (!finished) throw cutStream(model);
+    if (lifeline.reason) throw lifeline.reason;
+    if (!isObservable(model) || !(await observed(model, options, lifeline, intake)))
+      await readStream(model, options, lifeline, intake);
+    if (!intake.isFinished) throw cutStream(model);
   } catch (error) {
-    if (lifeline.signal.reason instanceof ModelError && (!finished || signal.aborted)) {
-      throw lifeline.signal.reason;
-    }
+    if (intake.refusal) throw intake.refusal.error;
+    const { reason } = lifeline;
+    if (reason instanceof ModelError && (!intake.isFinished || signal.aborted)) throw reason;
     // What goes wrong after the finish part (a connection that is not closed, or badly) spoils nothing.
-    if (!finished) throw toModelError(error, model);
+    if (!intake.isFinished) throw toModelError(error, model);
   } finally {
     lifeline.close();
-    reader?.cancel().catch(ignoreCancelled);
+  }
+}
+
+/** Takes the parts of an answer, until it or the attempt is over. */
+class Intake {
+  isFinished = false;
+  /** What its reader threw. */
+  refusal: { readonly error: unknown } | undefined;
+
+  constructor(
+    private readonly model: LanguageModelV4,
+    private readonly lifeline: Lifeline,
+    private readonly read: (part: AnswerPart) => void,
+  ) {}
+
+  take(part: LanguageModelV4StreamPart): void {
+    if (this.lifeline.reason) throw this.lifeline.reason;
+    if (part.type === 'error') throw part.error;
+    if (part.type === 'finish') {
+      // Google's word for arguments that it could not read itself: there is nothing in the answer to go on from.
+      if (part.finishReason.raw === 'MALFORMED_FUNCTION_CALL') throw brokenCall(this.model);
+      this.isFinished = part.finishReason.unified !== 'interrupted';
+    }
+    try {
+      this.read(part);
+    } catch (error) {
+      this.refusal = { error };
+      throw error;
+    }
+  }
+}
+
+/** False where the model is to be asked for a stream. */
+function observed(
+  model: ObservableModel,
+  options: LanguageModelV4CallOptions,
+  lifeline: Lifeline,
+  intake: Intake,
+): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    lifeline.onCancel(reject);
+    const observer = {
+      heard: () => lifeline.beat(),
+      part: (part: LanguageModelV4StreamPart) => intake.take(part),
+      end: () => resolve(true),
+      fail: reject,
+    };
+    const begun = (isObserved: boolean) => {
+      if (!isObserved) resolve(false);
+    };
+    model.observe(options, lifeline, observer).then(begun, reject);
+  });
+}
+
+async function readStream(
+  model: LanguageModelV4,
+  options: LanguageModelV4CallOptions,
+  lifeline: Lifeline,
+  intake: Intake,
+): Promise<void> {
+  const reader = (await open(model, options, lifeline)).getReader();
+  try {
+    for (;;) {
+      const { done, value: part } = await lifeline.race(reader.read());
+      if (done) return;
+      // A provider opens its stream with this part by itself, before the server has said anything.
+      if (part.type !== 'stream-start') lifeline.beat();
+      intake.take(part);
+    }
+  } finally {
+    lifeline.close();
+    reader.cancel().catch(ignoreCancelled);
   }
 }
 
 async function open(model: LanguageModelV4, options: LanguageModelV4CallOptions, lifeline: Lifeline) {
-  lifeline.signal.throwIfAborted();
   const opening = Promise.resolve(model.doStream({ ...options, abortSignal: lifeline.signal }));
   try {
     return (await lifeline.race(opening)).stream;

@@ -9,7 +9,7 @@ import { pause, type RetryPolicy, retryDelayMs } from './backoff.js';
 import { EPHEMERAL, withCacheBreakpoints } from './cache-breakpoints.js';
 import type { StreamTimeouts } from './lifeline.js';
 import { ModelError } from './model-error.js';
-import { streamAnswer } from './model-stream.js';
+import { readAnswer } from './model-stream.js';
 import { StepAssembler, type StepDelta, type StepResult } from './step-assembler.js';
 import { isStrict } from './strict-schema.js';
 
@@ -79,15 +79,10 @@ async function streamOnce(request: StepRequest): Promise<StepResult> {
     providerOptions: withDefaults(request),
   };
   const assembler = new StepAssembler();
-  for await (const part of streamAnswer(
-    request.model,
-    options,
-    request.timeouts ?? TIMEOUTS,
-    request.signal,
-  )) {
+  await readAnswer(request.model, options, request.timeouts ?? TIMEOUTS, request.signal, part => {
     const delta = assembler.add(part);
     if (delta) request.onDelta(delta);
-  }
+  });
   return assembler.result();
 }
 

@@ -1,6 +1,7 @@
 import { AnthropicLanguageModel } from '@ai-sdk/anthropic/internal';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { AnthropicReader } from './anthropic-reader.js';
+import { Endpoint } from './connection.js';
 import { NativeModel, type PreparedCall } from './native-model.js';
 
 export interface AnthropicServer {
@@ -25,14 +26,16 @@ export function anthropicModels({ baseURL, apiKey: key, fetch }: AnthropicServer
     supportedUrls: () => ({ 'image/*': [/^https?:\/\/.*$/], 'application/pdf': [/^https?:\/\/.*$/] }),
   };
   const url = `${config.baseURL}/messages`;
+  const endpoint = new Endpoint(url);
+  const counting = new Endpoint(`${url}/count_tokens`);
   return {
     languageModel: id =>
       new NativeModel(new AnthropicLanguageModel(id, config), {
-        url,
+        endpoint,
         headers,
         key,
         prepare: options => prepare(id, config, options),
-        counting: { url: `${url}/count_tokens`, bodyOf: ({ body }) => counted(body) },
+        counting: { endpoint: counting, bodyOf: ({ body }) => counted(body) },
       }),
   };
 }

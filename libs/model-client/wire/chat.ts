@@ -5,6 +5,7 @@ import {
 } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { ChatReader } from './chat-reader.js';
+import { Endpoint } from './connection.js';
 import { NativeModel, type PreparedCall } from './native-model.js';
 
 export interface ChatServer {
@@ -26,12 +27,17 @@ export function sdkChatModels(server: ChatServer): OpenAICompatibleProvider {
 export function chatModels(server: ChatServer): { languageModel(id: string): NativeModel } {
   const sdk = sdkChatModels(server);
   const { name, baseURL, apiKey: key } = server;
-  const url = `${baseURL.replace(/\/$/, '')}/chat/completions`;
+  const endpoint = new Endpoint(`${baseURL.replace(/\/$/, '')}/chat/completions`);
   const headers = { authorization: key ? `Bearer ${key}` : undefined };
   return {
     languageModel(id) {
       const model = sdk.languageModel(id) as OpenAICompatibleChatLanguageModel;
-      return new NativeModel(model, { url, headers, key, prepare: options => prepare(model, name, options) });
+      return new NativeModel(model, {
+        endpoint,
+        headers,
+        key,
+        prepare: options => prepare(model, name, options),
+      });
     },
   };
 }

@@ -5,8 +5,9 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { recordStep } from '../../../test/fakes/step-recorder.js';
+import { SignalCancellation } from '../cancellation.js';
 import { ModelRegistry } from '../model-registry.js';
-import { postJson } from './connection.js';
+import { Endpoint, postJson } from './connection.js';
 import { streamParts } from './part-stream.js';
 
 const servers: Server[] = [];
@@ -25,7 +26,7 @@ async function listen(server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 const serve = async (answer: RequestListener) => `http://${await listen(createServer(answer))}/v1`;
-const call = (url: string) => ({ url, headers: {}, body: { text: 'Grüße' } });
+const call = (url: string) => ({ endpoint: new Endpoint(url), headers: {}, text: '{"text":"Grüße"}' });
 
 describe('a request to a model', () => {
   it('says what it sends, and asks for nothing that is compressed', async () => {
@@ -136,8 +137,9 @@ describe('a request to a model', () => {
   it('ends when it is aborted, before its answer too', async () => {
     const stop = new AbortController();
     const url = await serve(() => stop.abort(new Error('enough')));
-    await expect(postJson({ ...call(url), signal: stop.signal })).rejects.toThrow('enough');
-    await expect(postJson({ ...call(url), signal: AbortSignal.abort() })).rejects.toThrow();
+    const by = (signal: AbortSignal) => postJson({ ...call(url), cancellation: new SignalCancellation(signal) });
+    await expect(by(stop.signal)).rejects.toThrow('enough');
+    await expect(by(AbortSignal.abort())).rejects.toThrow();
   });
 });
 

@@ -1,16 +1,30 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
+import { urlToHttpOptions } from 'node:url';
 import { APICallError } from '@ai-sdk/provider';
+import type { Cancellation } from '../cancellation.js';
 import { connectionError } from './connection-error.js';
 import { decoded } from './decoded.js';
 import { errorText } from './error-body.js';
 
+/** Where requests go. Its address is taken apart once. */
+export class Endpoint {
+  readonly options: http.RequestOptions;
+  readonly isSecure: boolean;
+
+  constructor(readonly url: string) {
+    this.isSecure = url.startsWith('https:');
+    this.options = { ...urlToHttpOptions(new URL(url)), method: 'POST' };
+  }
+}
+
 export interface JsonPost {
-  url: string;
+  endpoint: Endpoint;
   headers: Record<string, string | undefined>;
-  body: unknown;
-  signal?: AbortSignal;
+  /** The JSON. */
+  text: string;
+  cancellation?: Cancellation;
   /** Blotted out of error bodies that echo it. */
   key?: string;
 }
@@ -29,7 +43,7 @@ export async function postJson(post: JsonPost, connectMs = CONNECT_MS): Promise<
   if (statusCode >= 200 && statusCode < 300) return decoded(response);
   throw new APICallError({
     message: response.statusMessage ?? '',
-    url: post.url,
+    url: post.endpoint.url,
     requestBodyValues: undefined,
     statusCode,
     responseHeaders: headersOf(response),
@@ -37,12 +51,15 @@ export async function postJson(post: JsonPost, connectMs = CONNECT_MS): Promise<
   });
 }
 
-function send({ url, headers, body, signal }: JsonPost, connectMs: number): Promise<IncomingMessage> {
+function send(
+  { endpoint, headers, text, cancellation }: JsonPost,
+  connectMs: number,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const content = Buffer.from(JSON.stringify(body));
-    const request = (url.startsWith('https:') ? https : http).request(url, {
-      method: 'POST',
+    if (cancellation?.reason !== undefined) throw cancellation.reason;
+    const content = Buffer.from(text);
+    const request = (endpoint.isSecure ? https : http).request({
+      ...endpoint.options,
       headers: {
         accept: 'text/event-stream, application/json',
         'user-agent': 'model-client',
@@ -51,21 +68,21 @@ function send({ url, headers, body, signal }: JsonPost, connectMs: number): Prom
         'content-length': content.byteLength,
       },
     });
-    const abort = () => request.destroy(signal?.reason);
-    signal?.addEventListener('abort', abort, { once: true });
+    const cancel = (reason: unknown) => void request.destroy(reason as Error);
+    cancellation?.onCancel(cancel);
     let connecting: NodeJS.Timeout | undefined;
     request.once('socket', socket => {
       if (!socket.connecting) return;
       connecting = setTimeout(() => request.destroy(notConnected(connectMs)), connectMs);
-      socket.once(url.startsWith('https:') ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+      socket.once(endpoint.isSecure ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
     });
     request.once('close', () => {
       clearTimeout(connecting);
-      signal?.removeEventListener('abort', abort);
+      cancellation?.offCancel(cancel);
     });
     request.once('response', resolve);
     // Also hears of what happens to the connection later, which the reader of the answer is told by the answer.
-    request.on('error', error => reject(signal?.aborted ? signal.reason : connectionError(error, url)));
+    request.on('error', error => reject(cancellation?.reason ?? connectionError(error, endpoint.url)));
     request.end(content);
   });
 }

@@ -3,10 +3,11 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { ModelError } from '../../model-error.js';
+import type { ObservableModel } from '../../observable-model.js';
 import { streamStep } from '../../step.js';
 import { AnthropicReader } from '../anthropic-reader.js';
 import { ChatReader } from '../chat-reader.js';
-import { type Emit, type EventReader, streamParts } from '../part-stream.js';
+import { type Emit, type EventReader, observeParts, streamParts } from '../part-stream.js';
 
 /** An answer as it goes over the wire. */
 export interface Answer {
@@ -96,7 +97,7 @@ function reading(
   open: (emit: Emit) => EventReader,
   answer: Answer,
   chunks: Buffer[],
-): LanguageModelV4 {
+): ObservableModel {
   const start = (emit: Emit) => {
     emit({ type: 'stream-start', warnings: [] });
     return open(emit);
@@ -109,6 +110,10 @@ function reading(
     doStream: async () => ({
       stream: streamParts(Readable.from(arriving(answer, chunks)), start, undefined),
     }),
+    observe: async (_options, _cancellation, observer) => {
+      observeParts(Readable.from(arriving(answer, chunks)), start, observer);
+      return true;
+    },
     doGenerate: () => Promise.reject(new Error('Not here')),
   };
 }
