@@ -22,8 +22,17 @@ export function withCacheBreakpoints({ prompt, tools }: Input): Input {
         ? marked(message)
         : message,
     ),
-    tools: tools.map((tool, index) => (index === tools.length - 1 ? marked(tool) : tool)),
+    tools: tools.map((tool, index) => (index === tools.length - 1 ? markedTool(tool) : tool)),
   };
+}
+
+/** The same object for the same tool, by which its JSON is found again. */
+const markedTools = new WeakMap<LanguageModelV4FunctionTool, LanguageModelV4FunctionTool>();
+
+function markedTool(tool: LanguageModelV4FunctionTool): LanguageModelV4FunctionTool {
+  const known = markedTools.get(tool) ?? marked(tool);
+  markedTools.set(tool, known);
+  return known;
 }
 
 function marked<T extends Pick<LanguageModelV4FunctionTool, 'providerOptions'>>(one: T): T {

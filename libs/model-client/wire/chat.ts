@@ -47,13 +47,28 @@ async function prepare(
   name: string,
   options: LanguageModelV4CallOptions,
 ): Promise<PreparedCall> {
-  const { body, warnings } = await model.prepareRequest(options);
+  const { body: prepared, warnings } = await model.prepareRequest(options);
+  const body = { ...prepared, stream: true, stream_options: { include_usage: true } };
   const metadataKey = metadataKeyOf(name, options);
   return {
-    body: { ...body, stream: true, stream_options: { include_usage: true } },
+    body,
+    text: textOf(body, options),
     warnings,
     reader: emit => new ChatReader(emit, metadataKey),
   };
+}
+
+/** The JSON of tools, which goes by nothing but the tool: most are the same from call to call. */
+const toolTexts = new WeakMap<object, string>();
+
+function textOf({ tools, ...rest }: Record<string, unknown>, { tools: given }: LanguageModelV4CallOptions): string {
+  if (!given || !Array.isArray(tools) || tools.length !== given.length) return JSON.stringify({ ...rest, tools });
+  const texts = given.map((tool, index) => {
+    const text = toolTexts.get(tool) ?? JSON.stringify(tools[index]);
+    toolTexts.set(tool, text);
+    return text;
+  });
+  return `${JSON.stringify(rest).slice(0, -1)},"tools":[${texts.join(',')}]}`;
 }
 
 /** Under which name the SDK looks for what is given back: in camel case where the caller writes it so. */

@@ -57,7 +57,6 @@ function send(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     if (cancellation?.reason !== undefined) throw cancellation.reason;
-    const content = Buffer.from(text);
     const request = (endpoint.isSecure ? https : http).request({
       ...endpoint.options,
       headers: {
@@ -65,7 +64,7 @@ function send(
         'user-agent': 'model-client',
         ...defined(headers),
         'content-type': 'application/json',
-        'content-length': content.byteLength,
+        'content-length': Buffer.byteLength(text),
       },
     });
     const cancel = (reason: unknown) => void request.destroy(reason as Error);
@@ -83,7 +82,8 @@ function send(
     request.once('response', resolve);
     // Also hears of what happens to the connection later, which the reader of the answer is told by the answer.
     request.on('error', error => reject(cancellation?.reason ?? connectionError(error, endpoint.url)));
-    request.end(content);
+    // As text, it leaves with the headers in one piece.
+    request.end(text);
   });
 }
 

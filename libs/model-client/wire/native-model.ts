@@ -17,7 +17,7 @@ import { type Emit, type EventReader, observeParts, streamParts } from './part-s
 export interface PreparedCall {
   headers?: Record<string, string>;
   body: Record<string, unknown>;
-  /** The body as JSON, where it was put together from what is known already. */
+  /** The body as JSON, where it is put together from what is known already. */
   text?: string;
   warnings: SharedV4Warning[];
   /** For the events of the answer. */
