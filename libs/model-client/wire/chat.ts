@@ -61,8 +61,12 @@ async function prepare(
 /** The JSON of tools, which goes by nothing but the tool: most are the same from call to call. */
 const toolTexts = new WeakMap<object, string>();
 
-function textOf({ tools, ...rest }: Record<string, unknown>, { tools: given }: LanguageModelV4CallOptions): string {
-  if (!given || !Array.isArray(tools) || tools.length !== given.length) return JSON.stringify({ ...rest, tools });
+function textOf(
+  { tools, ...rest }: Record<string, unknown>,
+  { tools: given }: LanguageModelV4CallOptions,
+): string {
+  if (!given || !Array.isArray(tools) || tools.length !== given.length)
+    return JSON.stringify({ ...rest, tools });
   const texts = given.map((tool, index) => {
     const text = toolTexts.get(tool) ?? JSON.stringify(tools[index]);
     toolTexts.set(tool, text);

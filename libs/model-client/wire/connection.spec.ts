@@ -137,7 +137,8 @@ describe('a request to a model', () => {
   it('ends when it is aborted, before its answer too', async () => {
     const stop = new AbortController();
     const url = await serve(() => stop.abort(new Error('enough')));
-    const by = (signal: AbortSignal) => postJson({ ...call(url), cancellation: new SignalCancellation(signal) });
+    const by = (signal: AbortSignal) =>
+      postJson({ ...call(url), cancellation: new SignalCancellation(signal) });
     await expect(by(stop.signal)).rejects.toThrow('enough');
     await expect(by(AbortSignal.abort())).rejects.toThrow();
   });
