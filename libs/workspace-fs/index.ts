@@ -6,6 +6,7 @@ export type { Draft } from './draft.js';
 export { type Edited, type EditOptions, editText, excerptOf, type TextEdit } from './edit.js';
 export type { Entry, EntryType } from './entry.js';
 export { isNoFile, WorkspaceFsError, type WorkspaceFsErrorCode } from './errors.js';
+export type { Fingerprint } from './fingerprint.js';
 export type { Finding, FindOptions, Seen } from './find.js';
 export { Glob } from './glob.js';
 export { GlobSet } from './glob-set.js';

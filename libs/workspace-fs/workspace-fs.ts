@@ -7,6 +7,7 @@ import { type Edited, type EditOptions, edit } from './edit.js';
 import type { Entry } from './entry.js';
 import { isWorkspaceError } from './errors.js';
 import { type Finding, type FindOptions, find } from './find.js';
+import { type Fingerprint, fingerprint } from './fingerprint.js';
 import { flush } from './flush.js';
 import { type Listing, type ListOptions, list } from './list.js';
 import { makeDirectory } from './make-directory.js';
@@ -101,6 +102,11 @@ export class WorkspaceFs {
    */
   async revision(path: string): Promise<string | null> {
     return revision(this.tree, workspacePath(path));
+  }
+
+  /** Tells whether anything at these paths is other than it was; at most some hundred paths. */
+  async fingerprint(paths: readonly string[]): Promise<Fingerprint> {
+    return fingerprint(this.tree.root, paths.map(workspacePath));
   }
 
   /** The caller closes it, or reads its stream to the end, or destroys the stream. */

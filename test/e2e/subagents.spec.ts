@@ -446,9 +446,10 @@ describe('a task', () => {
       hang: () => ({ text: 'Half an answer', hangAfter: 1 }),
     });
     const sent = await agent.send('go', { workspace_id: workspace, model: 'local/small' });
-    await agent.until(sent, ({ event }) => event === 'tool.output');
     const tasksOf = async () => (await record(sent.call_id)).tasks;
-    await agent.until(sent, ({ event, data }) => event === 'tool.output' && data.text.startsWith('reader'));
+    // They begin at the same time, in either order.
+    for (const name of ['all', 'reader'])
+      await agent.until(sent, ({ event, data }) => event === 'tool.output' && data.text.startsWith(name));
     const [sleeping, hanging] = await tasksOf();
     await agent.until(sleeping, ({ event }) => event === 'tool.output');
     await agent.until(hanging, ({ event }) => event === 'text.delta');

@@ -4,11 +4,11 @@ import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-
 import { type Actor, SharedLookups } from '../../platform/access/index.js';
 import { ActionAllowlist, allows } from '../../platform/actions/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
-import { AGENTS, AgentsFolder } from './agents-folder.js';
+import { AGENTS, AgentsFolder, INSTRUCTIONS } from './agents-folder.js';
 import { type PinnedAgent, type Reading, SKILL, type Skill, type Subagent } from './definitions.js';
+import { ContentsCache } from './contents-cache.js';
 import { OVERHEAD, ReadingCache } from './reading-cache.js';
 
-const INSTRUCTIONS = 'AGENTS.md';
 /** Of AGENTS.md, which goes into every prompt. */
 const MAX_INSTRUCTION_BYTES = 32 * 1024;
 
@@ -42,6 +42,7 @@ export class AgentFiles {
     private readonly folders: WorkspaceFolders,
     private readonly folder: AgentsFolder,
     private readonly cache: ReadingCache,
+    private readonly contents: ContentsCache,
   ) {}
 
   async read(actor: Actor, workspaceId: string): Promise<AgentsFolderContents> {
@@ -53,12 +54,13 @@ export class AgentFiles {
    * begins after all of them asked.
    */
   inWorkspace(workspace: VisibleWorkspace): Promise<AgentsFolderContents> {
-    return this.readings.get(workspace.id, () => this.readNow(workspace));
+    return this.readings.get(workspace.id, () => {
+      const files = this.folders.open(workspace);
+      return this.contents.of(workspace.id, files, () => this.readNow(workspace, files));
+    });
   }
 
-  private async readNow(workspace: VisibleWorkspace): Promise<AgentsFolderContents> {
-    const { id: workspaceId } = workspace;
-    const files = this.folders.open(workspace);
+  private async readNow({ id: workspaceId }: VisibleWorkspace, files: WorkspaceFs): Promise<AgentsFolderContents> {
     const findings = new Findings(AGENTS);
     const [instructions, top] = await Promise.all([
       this.instructions(workspaceId, files, findings),

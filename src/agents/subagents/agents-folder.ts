@@ -1,10 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Findings } from '#libs/front-matter/index.js';
-import { type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
+import { type Entry, parentOf, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { type Reading, readSkill, readSubagent, type Skill, type Subagent } from './definitions.js';
 import { OVERHEAD, ReadingCache } from './reading-cache.js';
 
+/** The instructions of a workspace for all agents. */
+export const INSTRUCTIONS = 'AGENTS.md';
 /** Where a workspace keeps its agents. */
 export const AGENTS = '.agents';
 const MORE_AGENTS = '.agents/agents';
@@ -14,6 +16,16 @@ const SKILL_FILE = 'SKILL.md';
 const MAX_AGENTS = 200;
 const MAX_SKILLS = 100;
 const MAX_FILE_BYTES = 64 * 1024;
+
+/** What is read in every workspace; the rest is below. */
+export const SOURCES: readonly string[] = [INSTRUCTIONS, AGENTS];
+
+/** Everything that these contents come from, there or not: a file, the folders above it, and the folders that were listed. */
+export function pathsOf({ agents, skills }: { agents: readonly Reading<Subagent>[]; skills: readonly Reading<Skill>[] }): string[] {
+  const paths = new Set([...SOURCES, MORE_AGENTS, SKILLS]);
+  for (const { path } of [...agents, ...skills]) paths.add(path).add(parentOf(path));
+  return [...paths];
+}
 
 interface Folder {
   readonly workspaceId: string;
@@ -75,16 +87,16 @@ export class AgentsFolder {
     if (type !== 'file') return refused(path, 'It is no regular file; links are not followed');
     if (size > MAX_FILE_BYTES)
       return refused(path, `It has ${size} bytes; at most ${MAX_FILE_BYTES} are read`);
-    return this.cache.of(workspaceId, entry, async () => {
-      try {
+    try {
+      return await this.cache.of(workspaceId, entry, async () => {
         const { content } = await files.readText(path, { max_bytes: MAX_FILE_BYTES });
         const value = await this.inTurn(() => parse(path, content));
         return { value, weight: OVERHEAD + content.length };
-      } catch (error) {
-        if (!(error instanceof WorkspaceFsError)) throw error;
-        return { value: refused<T>(path, error.message), weight: OVERHEAD };
-      }
-    });
+      });
+    } catch (error) {
+      if (!(error instanceof WorkspaceFsError)) throw error;
+      return refused(path, error.message);
+    }
   }
 
   /** One file in each turn of the event loop: some take milliseconds, and there may be hundreds. */

@@ -5,7 +5,7 @@ const MAX_CHARACTERS = 16 * 1024 * 1024;
 /** What a reading weighs besides its text. */
 export const OVERHEAD = 500;
 /** A file that was changed this short a time before it was read may be changed again within one tick of its clock. */
-const SETTLED_MS = 2_000;
+export const SETTLED_MS = 2_000;
 
 /** Which version of a file: its entity tag, and when it was last changed. */
 interface FileVersion {

@@ -4,6 +4,7 @@ import { CoreModule } from '../../workspaces/core/index.js';
 import { ModelsModule } from '../models/index.js';
 import { AgentFiles } from './agent-guide.js';
 import { AgentsFolder } from './agents-folder.js';
+import { ContentsCache } from './contents-cache.js';
 import { ReadingCache } from './reading-cache.js';
 import { AgentLint, SubagentsService, ToolNames } from './subagents.service.js';
 
@@ -11,7 +12,7 @@ import { AgentLint, SubagentsService, ToolNames } from './subagents.service.js';
 @Module({
   imports: [CoreModule, ModelsModule],
   controllers: [RoutesOf(SubagentsService)],
-  providers: [AgentFiles, AgentLint, AgentsFolder, ReadingCache, SubagentsService, ToolNames],
+  providers: [AgentFiles, AgentLint, AgentsFolder, ContentsCache, ReadingCache, SubagentsService, ToolNames],
   exports: [AgentFiles, SubagentsService, ToolNames],
 })
 export class SubagentsModule {}

@@ -28,6 +28,9 @@ instructions in it. Do what you are set to, then say what you did and what is le
 
 const NO_WORKSPACE = 'This chat has no workspace: there are no files and no sandbox.';
 
+/** Not by Intl, which costs as much as the rest of the prompt. */
+const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+
 /** What a prompt says beside what its run goes by. */
 export interface Circumstances {
   /** Names of the tools that it has. */
@@ -62,7 +65,7 @@ export function systemPrompt(guide: AgentGuide, circumstances: Circumstances): s
     seconds: String(seconds),
     network: networkOf(workspace?.hosts ?? []),
     steps: String(steps),
-    date: `${date.toLocaleDateString('en-GB', { weekday: 'long', timeZone: 'UTC' })}, ${date.toISOString().slice(0, 10)}`,
+    date: `${WEEKDAYS[date.getUTCDay()]}, ${date.toISOString().slice(0, 10)}`,
   });
 }
 
