@@ -5,8 +5,8 @@ import { type Actor, SharedLookups } from '../../platform/access/index.js';
 import { ActionAllowlist, allows } from '../../platform/actions/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
 import { AGENTS, AgentsFolder, INSTRUCTIONS } from './agents-folder.js';
-import { type PinnedAgent, type Reading, SKILL, type Skill, type Subagent } from './definitions.js';
 import { ContentsCache } from './contents-cache.js';
+import { type PinnedAgent, type Reading, SKILL, type Skill, type Subagent } from './definitions.js';
 import { OVERHEAD, ReadingCache } from './reading-cache.js';
 
 /** Of AGENTS.md, which goes into every prompt. */
@@ -60,7 +60,10 @@ export class AgentFiles {
     });
   }
 
-  private async readNow({ id: workspaceId }: VisibleWorkspace, files: WorkspaceFs): Promise<AgentsFolderContents> {
+  private async readNow(
+    { id: workspaceId }: VisibleWorkspace,
+    files: WorkspaceFs,
+  ): Promise<AgentsFolderContents> {
     const findings = new Findings(AGENTS);
     const [instructions, top] = await Promise.all([
       this.instructions(workspaceId, files, findings),

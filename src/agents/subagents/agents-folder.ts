@@ -21,7 +21,13 @@ const MAX_FILE_BYTES = 64 * 1024;
 export const SOURCES: readonly string[] = [INSTRUCTIONS, AGENTS];
 
 /** Everything that these contents come from, there or not: a file, the folders above it, and the folders that were listed. */
-export function pathsOf({ agents, skills }: { agents: readonly Reading<Subagent>[]; skills: readonly Reading<Skill>[] }): string[] {
+export function pathsOf({
+  agents,
+  skills,
+}: {
+  agents: readonly Reading<Subagent>[];
+  skills: readonly Reading<Skill>[];
+}): string[] {
   const paths = new Set([...SOURCES, MORE_AGENTS, SKILLS]);
   for (const { path } of [...agents, ...skills]) paths.add(path).add(parentOf(path));
   return [...paths];

@@ -58,10 +58,13 @@ it('reads once while nothing changes', async () => {
 });
 
 it.each<[string, () => Promise<void>]>([
-  ['instructions that change in place, with their time set back', async () => {
-    await writeFile(at('AGENTS.md'), 'Be terse.');
-    await utimes(at('AGENTS.md'), 1, 1);
-  }],
+  [
+    'instructions that change in place, with their time set back',
+    async () => {
+      await writeFile(at('AGENTS.md'), 'Be terse.');
+      await utimes(at('AGENTS.md'), 1, 1);
+    },
+  ],
   ['instructions that are gone', () => rm(at('AGENTS.md'))],
   ['an agent that changes', () => appendFile(at('.agents/reviewer.md'), ' More.')],
   ['an agent that is new', () => writeFile(at('.agents/writer.md'), 'Write.')],
@@ -69,15 +72,21 @@ it.each<[string, () => Promise<void>]>([
   ['a skill that is new', async () => void (await mkdir(at('.agents/skills/more')))],
   ['a skill whose file is gone', () => rm(at(SKILL))],
   ['the folder of agents, where it is new', async () => void (await mkdir(at('.agents/agents')))],
-  ['a folder in the place of another', async () => {
-    await mkdir(at('new/skills'), { recursive: true });
-    await rename(at('.agents'), at('old'));
-    await rename(at('new'), at('.agents'));
-  }],
-  ['a link in the place of the folder', async () => {
-    await rename(at('.agents'), at('old'));
-    await symlink('old', at('.agents'));
-  }],
+  [
+    'a folder in the place of another',
+    async () => {
+      await mkdir(at('new/skills'), { recursive: true });
+      await rename(at('.agents'), at('old'));
+      await rename(at('new'), at('.agents'));
+    },
+  ],
+  [
+    'a link in the place of the folder',
+    async () => {
+      await rename(at('.agents'), at('old'));
+      await symlink('old', at('.agents'));
+    },
+  ],
 ])('reads again: %s', async (_, change) => {
   await read();
   await change();
@@ -111,7 +120,11 @@ it('keeps nothing that could not be read', async () => {
   await read();
   await read();
   expect(reads).toBe(2);
-  contents = { ...contents, findings: [], agents: [{ path: '.agents/x.md', name: 'x', value: null, findings: [] }] };
+  contents = {
+    ...contents,
+    findings: [],
+    agents: [{ path: '.agents/x.md', name: 'x', value: null, findings: [] }],
+  };
   await read();
   await read();
   expect(reads).toBe(4);
