@@ -1,16 +1,15 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import { boundReader } from './bounded-reader.js';
+import { MessageReader } from './message-reader.js';
 import { PreparedQuery } from './prepared-query.js';
 
 const TIMED_OUT = 'Query read timeout';
-
-boundReader();
 
 /** What `pg` has and its types lack. */
 interface Wire {
   readonly stream: Socket;
   attachListeners(stream: Socket): void;
+  emit(event: string, message: object): void;
 }
 
 /**
@@ -22,28 +21,29 @@ export class ResilientClient extends pg.Client {
     super(settings);
     this.expectLoss();
     const { wire } = this;
-    const attach = wire.attachListeners.bind(wire);
     wire.attachListeners = stream => {
-      attach(stream);
-      for (const parse of stream.listeners('data') as ((data: Buffer) => void)[]) {
-        stream.off('data', parse);
-        stream.on('data', data => {
-          try {
-            parse(data);
-          } catch (error) {
-            stream.destroy(
-              new Error('Connection terminated: the server sent what is no answer', { cause: error }),
-            );
-          }
-        });
-      }
+      const reader = new MessageReader(
+        () => this.activeQueryNow,
+        (event, message) => wire.emit(event, message),
+      );
+      stream.on('data', data => {
+        try {
+          reader.take(data);
+        } catch (error) {
+          stream.destroy(
+            new Error('Connection terminated: the server sent what is no answer', { cause: error }),
+          );
+        }
+      });
     };
     const ask = this.query.bind(this) as (...question: unknown[]) => unknown;
+    const endAfter = (error: Error) => this.endAfter(error);
     Object.assign(this, {
       query: (...question: unknown[]) => {
-        const answer =
-          question[0] instanceof PreparedQuery ? Promise.resolve(ask(...question)) : ask(...question);
-        if (answer instanceof Promise) answer.catch((error: Error) => this.endAfter(error));
+        const [first] = question;
+        if (first instanceof PreparedQuery) first.onError = endAfter;
+        const answer = ask(...question);
+        if (answer instanceof Promise) answer.catch(endAfter);
         return answer;
       },
     });
@@ -57,6 +57,10 @@ export class ResilientClient extends pg.Client {
 
   private get wire(): Wire {
     return (this as unknown as { connection: Wire }).connection;
+  }
+
+  private get activeQueryNow(): unknown {
+    return (this as unknown as { _activeQuery: unknown })._activeQuery;
   }
 
   private endAfter({ message }: Error): void {

@@ -2,6 +2,7 @@ import { type Configuration, PostgreSqlConnection, PostgreSqlDriver } from '@mik
 import type { Dialect, Driver } from 'kysely';
 import type { Pool } from 'pg';
 import { queryDeadline } from './deadline.js';
+import { type DirectWay, goDirectly } from './direct.js';
 import { KeptCompiler } from './kept-compiler.js';
 import type { PoolWatch } from './pool-watch.js';
 import { PreparedStatements } from './prepared-statements.js';
@@ -80,6 +81,14 @@ function guarded(
 }
 
 class ResilientConnection extends PostgreSqlConnection {
+  private direct: DirectWay | undefined;
+
+  override createKysely(): ReturnType<PostgreSqlConnection['createKysely']> {
+    const made = super.createKysely();
+    if (this.direct) goDirectly(this.getClient().getExecutor(), this.direct);
+    return made;
+  }
+
   override createKyselyDialect(given: Parameters<PostgreSqlConnection['createKyselyDialect']>[0]) {
     const { onSecondConnection, watch, onPool, ...overrides } = given as typeof given & PoolRules;
     const statements = new PreparedStatements();
@@ -90,6 +99,7 @@ class ResilientConnection extends PostgreSqlConnection {
       onPool?.(pool);
     };
     const dialect = super.createKyselyDialect({ ...overrides, onPoolCreated } as typeof overrides);
+    this.direct = { pool: () => opened, statements, watch: watch?.() };
     const createDriver: Dialect['createDriver'] = dialect.createDriver.bind(dialect);
     return Object.assign(dialect, {
       createQueryCompiler: () => new KeptCompiler(),

@@ -1,6 +1,7 @@
 import type { ClientBase, QueryResult } from 'pg';
 import { queryDeadline } from './deadline.js';
-import { PreparedQuery, type Shapes } from './prepared-query.js';
+import { type KnownStatements, PreparedQuery } from './prepared-query.js';
+import type { Types } from './row-shape.js';
 
 /** Prepared statements of one connection; far more than programs have, but those with lists have many lengths. */
 const MAX_STATEMENTS = 500;
@@ -9,10 +10,17 @@ const PLAN_CHANGED = '0A000';
 
 interface Statement {
   readonly text: string;
-  readonly values?: unknown[];
+  readonly values?: readonly unknown[];
   readonly query_timeout: number;
 }
-type PlainQuery = (query: Statement | PreparedQuery) => Promise<QueryResult>;
+
+/** Executes a statement with its values. */
+type Ask = (text: string, values: readonly unknown[]) => Promise<QueryResult>;
+
+/** How `pg` takes statements: it returns a promise, or the prepared query that it was given. */
+type Query = ((query: Statement) => Promise<QueryResult>) &
+  ((query: PreparedQuery) => PreparedQuery) &
+  ((...args: unknown[]) => unknown);
 
 /**
  * Names for statements by their text. PostgreSQL plans a named statement a few times per connection and then keeps the
@@ -20,33 +28,42 @@ type PlainQuery = (query: Statement | PreparedQuery) => Promise<QueryResult>;
  */
 export class PreparedStatements {
   private readonly names = new Map<string, string | undefined>();
+  private readonly attached = new WeakMap<ClientBase, Ask>();
 
   /** Makes `client` prepare what it is asked with parameters, and keep to the deadline of who asks. */
   attach(client: ClientBase): void {
-    const shapes: Shapes = new Map();
-    const plain = client.query.bind(client) as unknown as PlainQuery & ((...args: unknown[]) => unknown);
+    const known: KnownStatements = { shapes: new Map(), types: client as ClientBase & Types };
+    const plain = client.query.bind(client) as unknown as Query;
+    const ask: Ask = (text, values) => this.run(plain, known, text, values);
     const query = (...args: unknown[]): unknown => {
       const [text, values, callback] = args;
       if (typeof text !== 'string' || callback !== undefined) return plain(...args);
       // Without parameters it may be several statements, which cannot be prepared.
       if (!Array.isArray(values) || values.length === 0)
         return plain({ text, query_timeout: queryDeadline() });
-      return this.run(plain, shapes, text, values);
+      return ask(text, values);
     };
+    this.attached.set(client, ask);
     Object.assign(client, { query });
   }
 
+  /** As the `query` of an attached client does, where there are parameters. */
+  ask(client: ClientBase, text: string, values: readonly unknown[]): Promise<QueryResult> {
+    const ask = this.attached.get(client);
+    return ask ? ask(text, values) : client.query(text, [...values]);
+  }
+
   private async run(
-    plain: PlainQuery,
-    shapes: Shapes,
+    plain: Query,
+    known: KnownStatements,
     text: string,
-    values: unknown[],
+    values: readonly unknown[],
   ): Promise<QueryResult> {
     try {
       const name = this.nameOf(text);
       const query_timeout = queryDeadline();
       if (name === undefined) return await plain({ text, values, query_timeout });
-      return await plain(new PreparedQuery({ name, text, values }, query_timeout, shapes));
+      return await plain(new PreparedQuery({ name, text, values }, query_timeout, known)).answer;
     } catch (error) {
       // From now on it is planned each time: the connections that hold the old plan live on.
       if ((error as { code?: unknown }).code === PLAN_CHANGED) this.names.set(text, undefined);
@@ -55,9 +72,10 @@ export class PreparedStatements {
   }
 
   private nameOf(text: string): string | undefined {
-    if (this.names.has(text) || this.names.size >= MAX_STATEMENTS) return this.names.get(text);
-    const name = `s${this.names.size}`;
-    this.names.set(text, name);
-    return name;
+    const name = this.names.get(text);
+    if (name !== undefined || this.names.has(text) || this.names.size >= MAX_STATEMENTS) return name;
+    const given = `s${this.names.size}`;
+    this.names.set(text, given);
+    return given;
   }
 }
