@@ -30,6 +30,8 @@ export interface CallableModel {
 @Injectable()
 export class ModelCatalog {
   private readonly registry: ModelRegistry;
+  /** The ids of the known models, those of real providers first. */
+  readonly ids: readonly string[];
 
   /** Throws InvalidSetting where the providers, the prices or the default make no sense. */
   constructor(private readonly config: Config) {
@@ -41,11 +43,7 @@ export class ModelCatalog {
         `The models cannot be used as they are configured: ${(error as Error).message}`,
       );
     }
-  }
-
-  /** The ids of the known models, those of real providers first. */
-  ids(): string[] {
-    return this.registry.list().map(({ id }) => id);
+    this.ids = this.registry.list().map(({ id }) => id);
   }
 
   /** What is known of a model that can be called, listed or not. */
@@ -74,7 +72,7 @@ export class ModelCatalog {
   faultOf(id: string): string | undefined {
     if (this.registry.describe(id)) return undefined;
     const provider = id.slice(0, id.indexOf('/'));
-    const isConfigured = this.ids().some(known => known.startsWith(`${provider}/`));
+    const isConfigured = this.ids.some(known => known.startsWith(`${provider}/`));
     const missing = `there is no model "${id.slice(0, 200)}" here`;
     return provider === '' || isConfigured
       ? missing
@@ -169,7 +167,7 @@ export class ModelMetrics {
 
   /** Counts a call while it is made. */
   async during({ id, price }: CallableModel, call: () => Promise<StepResult>): Promise<StepResult> {
-    const model = this.catalog.ids().includes(id) ? id : 'other';
+    const model = this.catalog.ids.includes(id) ? id : 'other';
     const started = performance.now();
     try {
       const result = await call();

@@ -131,7 +131,7 @@ export class ModelSettings {
 
   /** The models to speak of: those known, and those that its admins named. */
   ids(): string[] {
-    return [...new Set([...this.catalog.ids(), ...this.fields.enabled])];
+    return [...new Set([...this.catalog.ids, ...this.fields.enabled])];
   }
 
   usable(): string[] {

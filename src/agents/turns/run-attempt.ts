@@ -23,6 +23,7 @@ import {
 } from '../runs/index.js';
 import { type RunTasks, TASK, TaskRunner } from '../tasks/index.js';
 import { AttemptEnds } from './attempt-ends.js';
+import { AttemptSignal } from './attempt-signal.js';
 import { StepCaller } from './model-calls.js';
 import { ModelTurns, type RunTurns } from './model-turns.js';
 import { type RunTools, ToolGateway } from './tool-gateway.js';
@@ -42,8 +43,8 @@ const LONG_MS = 5 * 60_000;
 interface Surroundings {
   readonly run: ClaimedRun;
   readonly journal: RunJournal;
-  /** Aborted when the run is no longer this attempt's. */
-  readonly claim: AbortSignal;
+  /** Any is aborted when the run is no longer this attempt's. */
+  readonly claims: readonly AbortSignal[];
   /** The limits of the run above, of which this one is a task. */
   readonly above: RunLimits | undefined;
   /** Executes a task of this run. */
@@ -65,14 +66,14 @@ export class RunAttempts {
   ) {}
 
   /** Returns when the end of the run is written down; throws what kept it from getting there. */
-  async execute({ run, journal, claim, above, executeTask }: Surroundings): Promise<void> {
+  async execute({ run, journal, claims, above, executeTask }: Surroundings): Promise<void> {
     const { runMaxSteps: maxSteps } = this.config;
     const claimedAt = Date.now();
     const spentOnTasks = run.attempt > 1 ? await this.tasks.spentBefore(run.id) : undefined;
     const limits = new RunLimits({ run, maxSteps, above, spentOnTasks });
-    const fault = new AbortController();
-    const signal = AbortSignal.any([claim, fault.signal, limits.expired]);
-    const abort = (error: unknown) => fault.abort(error);
+    const ending = new AttemptSignal([...claims, limits.expired]);
+    const { signal } = ending;
+    const abort = (error: unknown) => ending.abort(error);
     const deltas = new DeltaWriter<RunEventType>(
       events => journal.append(events),
       abort,
@@ -113,6 +114,8 @@ export class RunAttempts {
       const isOutOfTime = limits.expired.aborted && signal.reason === limits.expired.reason;
       if (isOutOfTime) return this.ends.endAt(journal, limits.reachedTime);
       throw signal.aborted ? signal.reason : error;
+    } finally {
+      ending.release();
     }
   }
 }

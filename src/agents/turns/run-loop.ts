@@ -86,7 +86,7 @@ export class RunLoop {
       await this.attempts.execute({
         run,
         journal,
-        claim: AbortSignal.any([above?.signal ?? stopping, watch.signal, this.queue.signal]),
+        claims: [above?.signal ?? stopping, watch.signal, this.queue.signal],
         above: above?.limits,
         executeTask: (task, under) => this.execute(task, { stopping, above: under }),
       });
