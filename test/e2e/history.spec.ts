@@ -483,6 +483,26 @@ describe('versions', () => {
     expect((await ada.client.get(`${files(workspace)}/history`)).status).toBe(404);
     await folderBecomes(path.dirname(storeOf(workspace)), names => !names.includes(workspace));
   });
+
+  it('begin in no workspace that is deleted at that moment', async () => {
+    const workspace = await service.workspace(ada);
+    mkdirSync(path.join(folderOf(workspace), 'notes'));
+    writeFileSync(path.join(folderOf(workspace), 'notes/old'), 'from before');
+    const deleting = new pg.Client({ connectionString: service.database.url });
+    await deleting.connect();
+    await deleting.query('begin');
+    await deleting.query('delete from workspace where id = $1', [workspace]);
+    const reading = ada.client.get(`${files(workspace)}/history`);
+    for (let waits = 0; waits === 0; )
+      [{ waits }] = await service.database.query<Json>(
+        `select count(*)::int as waits, pg_sleep(0.05) from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and query like '%workspace_history%'`,
+      );
+    await deleting.query('commit');
+    await deleting.end();
+    expect((await reading).status).not.toBe(500);
+    expect((await ada.client.get(`${files(workspace)}/history`)).status).toBe(404);
+  });
 });
 
 describe('taking a run back', () => {

@@ -111,8 +111,10 @@ export class VersionsStore {
     if (locks[0]?.held !== true) return null;
     const { rows } = await sql<Progress & { number: number }>`
       with added as (
-        insert into workspace_history (workspace_id, tended_at) select id, now() from workspace where id = ${workspaceId}
-        on conflict do nothing returning *
+        insert into workspace_history (workspace_id, tended_at) select id, now() from workspace
+        where id = ${workspaceId} and not exists (select from workspace_history where workspace_id = ${workspaceId})
+        -- Waits for a deletion that is under way, after which there is nothing to add.
+        for key share on conflict do nothing returning *
       )
       select h.complete, h.found_through, h.bytes, w.number from (
         select * from workspace_history where workspace_id = ${workspaceId} union all select * from added
