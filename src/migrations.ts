@@ -25,6 +25,7 @@ import { RunFilesColumn } from './agents/runs/migrations/20261129-run-files.js';
 import { UnattendedRunEnds } from './agents/runs/migrations/20261129-unattended-runs.js';
 import { CallImagesColumn } from './agents/runs/migrations/20261130-call-images.js';
 import { RunContextColumn } from './agents/runs/migrations/20261201-run-context.js';
+import { RunCheckedColumn } from './agents/runs/migrations/20261206-run-checked.js';
 import { Automations } from './automation/automation/migrations/20261127-automations.js';
 import { AutomationWatch } from './automation/automation/migrations/20261129-automation-watch.js';
 import { Chains } from './automation/automation/migrations/20261129-chains.js';
@@ -80,6 +81,7 @@ import { MailOutboxTable } from './platform/mail/migrations/20261121-mail.js';
 import { MailHeaders } from './platform/mail/migrations/20261123-mail-headers.js';
 import { Rpc } from './platform/rpc/migrations/20261123-rpc.js';
 import { NotifyTopic } from './platform/topics/migrations/20261123-notify-topic.js';
+import { ProcessTopics } from './platform/topics/migrations/20261206-process-topics.js';
 import { VaultTables } from './platform/vault/migrations/20261123-vault.js';
 import { McpSessions } from './surfaces/mcp/migrations/20261122-mcp-sessions.js';
 import { Changes } from './workspaces/changes/migrations/20261121-changes.js';
@@ -209,4 +211,6 @@ export const migrations = [
   { name: '20261204-fewer-checks', class: FewerChecks },
   { name: '20261205-change-rows', class: ChangeRowsWithoutKeys },
   { name: '20261205-version-rows', class: VersionRowsWithoutKeys },
+  { name: '20261206-process-topics', class: ProcessTopics },
+  { name: '20261206-run-checked', class: RunCheckedColumn },
 ];

@@ -1,10 +1,13 @@
 /** @isolated It defines topics, which can be defined once only. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { type Actor, accessTopic, credentialTopic } from '../../src/platform/access/index.js';
 import { Config } from '../../src/platform/config/index.js';
 import { RecentChecks } from '../../src/platform/credentials/index.js';
 import { createLog } from '../../src/platform/log/index.js';
-import { defineTopic, type Topic, Topics } from '../../src/platform/topics/index.js';
+import { defineTopic, type Peer, type Topic, Topics } from '../../src/platform/topics/index.js';
 import { TestDatabase } from '../harness/database.js';
 
 const news = defineTopic('news');
@@ -15,6 +18,7 @@ const MORE = more();
 describe('Topics of several processes', () => {
   let database: TestDatabase;
   const opened: Topics[] = [];
+  const ids = new Map<Topics, string>();
 
   beforeAll(async () => {
     database = await TestDatabase.create();
@@ -22,6 +26,7 @@ describe('Topics of several processes', () => {
 
   afterEach(async () => {
     await Promise.all(opened.splice(0).map(one => one.onApplicationShutdown()));
+    await database.query('delete from process');
   });
 
   afterAll(async () => {
@@ -53,7 +58,7 @@ describe('Topics of several processes', () => {
 
   it('wake whoever begins to listen to a process that was alone, and reach them from then on', async () => {
     const { topics } = await open();
-    topics.expectPeers()(false);
+    topics.expectPeers()([]);
     expect(topics.hasSubscribers(NEWS)).toBe(false);
     // Told to nobody: the newcomer may have missed it.
     topics.publish(NEWS);
@@ -70,17 +75,17 @@ describe('Topics of several processes', () => {
     const found = topics.expectPeers();
     const newcomer = await open(NEWS);
     await Promise.all(newcomer.heard);
-    found(false);
+    found([]);
     expect(topics.hasSubscribers(NEWS)).toBe(true);
   });
 
   it('wake those whose hello was not heard, as soon as they are seen', async () => {
     const other = await open();
     const { topics } = await open();
-    topics.expectPeers()(false);
+    topics.expectPeers()([]);
     const heard = next(other.topics, NEWS);
     topics.publish(NEWS);
-    topics.expectPeers()(true);
+    topics.expectPeers()([{ id: 'other', listens_to: null }]);
     await heard;
   });
 
@@ -107,7 +112,7 @@ describe('Topics of several processes', () => {
     const { topics } = await open();
     const checks = new RecentChecks(topics);
     const ada = { type: 'user', id: 'ada' } as Actor;
-    const found = await checks.noting(async () => ada);
+    const found = await checks.noting(async () => ({ actor: ada, at: '' }));
     const mark = checks.markOf(ada);
     expect([found, mark]).toEqual([ada, expect.any(Number)]);
     topics.publish(NEWS);
@@ -118,20 +123,163 @@ describe('Topics of several processes', () => {
     // What changes while they are looked up counts as a change after.
     await checks.noting(async () => {
       topics.publish(credentialTopic('key'));
-      return ada;
+      return { actor: ada, at: '' };
     });
     expect(checks.markOf(ada)).toBeUndefined();
     expect(checks.markOf({ ...ada })).toBeUndefined();
     expect(checks.isNewest(undefined)).toBe(false);
   });
 
+  it('tell of a caller who was checked in another process that nothing has changed since', async () => {
+    const { topics } = await open();
+    const checks = new RecentChecks(topics);
+    const ada = { type: 'user', id: 'ada' } as Actor;
+    await checks.noting(async () => ({ actor: ada, at: '2026-11-22 10:00:00+00' }));
+    expect(checks.timeOf(ada)).toBe('2026-11-22 10:00:00+00');
+    expect(checks.holdsSince(undefined)).toBe(false);
+    // From before it was connected; later ones count once a moment has passed, by which clocks may differ.
+    expect(checks.holdsSince(performance.now() - 60_000)).toBe(false);
+    expect(checks.holdsSince(performance.now() + 60_000)).toBe(true);
+    topics.publish(credentialTopic('key'));
+    expect(checks.holdsSince(performance.now())).toBe(false);
+    expect(checks.timeOf(ada)).toBeUndefined();
+  });
+
   it('are awaited where somebody waits in the same process', async () => {
     const { topics } = await open();
-    topics.expectPeers()(false);
+    topics.expectPeers()([]);
     const stop = topics.subscribe(NEWS, () => undefined);
     expect(topics.hasSubscribers(NEWS)).toBe(true);
     stop();
     expect(topics.hasSubscribers(NEWS)).toBe(false);
+  });
+
+  /** As one whose row others see: they know what it listens to. */
+  async function joined(...subscribed: Topic[]): Promise<Awaited<ReturnType<typeof open>> & { id: string }> {
+    const id = randomUUID();
+    await database.query('insert into process (id, seen_at) values ($1, now())', [id]);
+    const process = await open(...subscribed);
+    process.topics.announce(id);
+    ids.set(process.topics, id);
+    return { ...process, id };
+  }
+
+  /** Looks until `isSo`, as every heartbeat does. */
+  async function look(topics: Topics, isSo: () => boolean): Promise<void> {
+    for (;;) {
+      const found = topics.expectPeers();
+      const others = await database.query<Peer>('select id, listens_to from process where id <> $1', [
+        ids.get(topics),
+      ]);
+      found(others);
+      if (isSo()) return;
+      await sleep(20);
+    }
+  }
+
+  it('are not sent where nothing listens to their kind, and wake who begins to', async () => {
+    const { topics } = await joined();
+    const other = await joined(MORE);
+    await look(topics, () => !topics.hasSubscribers(NEWS));
+    expect(topics.hasSubscribers(MORE)).toBe(true);
+    topics.publish(NEWS);
+    // It may have missed what was published before.
+    await next(other.topics, NEWS);
+    while (!topics.hasSubscribers(NEWS)) await sleep(5);
+    const heard = next(other.topics, news('of', 'one'));
+    topics.publish(news('of', 'one'));
+    await heard;
+  });
+
+  it('are sent all to a process that does not say what it listens to', async () => {
+    const { topics } = await joined();
+    const other = await open();
+    await database.query('insert into process (id, seen_at) values ($1, now())', [randomUUID()]);
+    await look(topics, () => true);
+    expect([NEWS, MORE].map(topic => topics.hasSubscribers(topic))).toEqual([true, true]);
+    const heard = next(other.topics, MORE);
+    topics.publish(MORE);
+    await heard;
+  });
+
+  it('are counted as soon as others know that they are, and change with that', async () => {
+    const { topics } = await joined();
+    const other = await joined();
+    await look(topics, () => !topics.hasSubscribers(NEWS));
+    await look(other.topics, () => !other.topics.hasSubscribers(NEWS));
+    expect(other.topics.mark(news)).toBeUndefined();
+    topics.publish(NEWS);
+    const known = async () => {
+      while (other.topics.mark(news) === undefined) await sleep(5);
+      return other.topics.mark(news);
+    };
+    const before = await known();
+    const since = performance.now();
+    await look(topics, () => topics.hasSubscribers(NEWS));
+    const heard = next(other.topics, NEWS);
+    topics.publish(NEWS);
+    await heard;
+    expect(other.topics.mark(news)).not.toBe(before);
+    expect(other.topics.isQuietSince(since, news)).toBe(false);
+    expect(other.topics.isQuietSince(performance.now(), news)).toBe(true);
+  });
+
+  it('are published to one process by turns, and a moment later to all', async () => {
+    const { topics } = await joined();
+    const others = [await joined(), await joined()];
+    for (const { topics: theirs, id } of others) theirs.subscribe(news(id), () => undefined);
+    const sent: string[] = [];
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    client.on('notification', ({ payload = '' }) => sent.push(payload));
+    await client.query('listen atelier');
+    // As long as one has just said hello, all are sent it.
+    const toOne = () => [...new Set(sent.filter(topic => topic.startsWith('news:')))];
+    while (toOne().length < others.length) {
+      await look(topics, () => !topics.hasSubscribers(MORE));
+      topics.publishToOne(news);
+      await sleep(20);
+    }
+    expect(toOne().toSorted()).toEqual(others.map(({ id }) => news(id)).toSorted());
+    const before = sent.length;
+    while (!sent.slice(before).includes(NEWS)) await sleep(20);
+    await client.end();
+  });
+
+  it('are published to this process where no other does such work', async () => {
+    const { topics, id } = await joined();
+    await look(topics, () => true);
+    const heard = next(topics, news(id));
+    topics.publishToOne(news);
+    await heard;
+    const again = next(topics, news(id));
+    await topics.publishToOneBy(news, async told => ({ told: expect(told).toBeUndefined() }));
+    await again;
+  });
+
+  it('are published by the statement of the work, where it was done', async () => {
+    const { topics } = await joined();
+    const other = await joined(NEWS);
+    const heard: string[] = [];
+    const made: unknown[] = [];
+    topics.subscribe(NEWS, () => heard.push('here'));
+    await Promise.all(other.heard);
+    expect(await topics.publishBy(NEWS, async () => undefined)).toBeUndefined();
+    expect(heard).toEqual([]);
+    const elsewhere = next(other.topics, NEWS);
+    await topics.publishBy(NEWS, async told => {
+      made.push(told);
+      return database.query(`select ${told ? 'notify_topic($1)' : '$1'}`, [NEWS]);
+    });
+    await elsewhere;
+    expect(heard).toContain('here');
+    expect(made).toEqual([expect.anything()]);
+    // More of them at once would hold each other up.
+    const { promise: over, resolve: end } = Promise.withResolvers<object>();
+    const many = Array.from({ length: 6 }, () => topics.publishBy(NEWS, told => (made.push(told), over)));
+    end({});
+    await Promise.all(many);
+    expect(made.slice(1).filter(told => told === undefined)).toHaveLength(2);
   });
 
   it('are published by one function of the database', async () => {

@@ -11,7 +11,7 @@ import {
   withWorkspace,
   workspaceFor,
 } from '../../platform/access/index.js';
-import { RecentChecks } from '../../platform/credentials/index.js';
+import { type CheckedActor, RecentChecks } from '../../platform/credentials/index.js';
 import { Database, isoOrNull, Row } from '../../platform/database/index.js';
 import { isWellFormedKey } from '../keys/index.js';
 
@@ -64,8 +64,7 @@ export class CredentialsStore extends Credentials {
     workspaceId: string | undefined,
     look: () => Promise<Caller | undefined>,
   ): Promise<Actor | undefined> {
-    if (workspaceId === undefined)
-      return this.lookups.get(credential, () => this.checks.noting(async () => (await look())?.actor));
+    if (workspaceId === undefined) return this.lookups.get(credential, () => this.checks.noting(look));
     const caller = await this.reads.get(`${credential} ${workspaceId}`, look);
     return caller && withWorkspace(caller.actor, workspaceId, caller.workspace);
   }
@@ -88,7 +87,7 @@ export class CredentialsStore extends Credentials {
       organization_id: row.key_organization_id,
       workspace_ids: row.key_workspace_ids,
     });
-    return actor && { actor, workspace: workspaceOf(row) };
+    return actor && { actor, at: row.looked_at, workspace: workspaceOf(row) };
   }
 
   private async findSessionOwner(
@@ -103,7 +102,7 @@ export class CredentialsStore extends Credentials {
     const { user_id, user_name, user_email } = row;
     const credential = { type: 'session' as const, id: sid, expires_at, ...unlimited };
     const actor: Actor = { type: 'user', id: user_id, name: user_name, email: user_email, credential };
-    return { actor, workspace: workspaceOf(row) };
+    return { actor, at: row.looked_at, workspace: workspaceOf(row) };
   }
 
   /** Compiled once: every request asks one of these. */
@@ -129,8 +128,7 @@ export class CredentialsStore extends Credentials {
   }
 }
 
-interface Caller {
-  readonly actor: Actor;
+interface Caller extends CheckedActor {
   readonly workspace: FoundWorkspace | undefined;
 }
 
@@ -141,7 +139,8 @@ interface Statement {
 
 const KEY_COLUMNS = sql`k.id as key_id, k.organization_id as key_organization_id, k.scopes as key_scopes,
   k.workspace_ids as key_workspace_ids, k.expires_at as key_expires_at, k.last_used_at as key_last_used_at,
-  u.id as user_id, u.name as user_name, u.email as user_email, s.id as service_account_id, s.name as service_account_name`;
+  u.id as user_id, u.name as user_name, u.email as user_email, s.id as service_account_id, s.name as service_account_name,
+  now() as looked_at`;
 const KEY_TABLES = sql`api_key k left join "user" u on u.id = k.user_id
   left join service_account s on s.id = k.service_account_id`;
 const IS_KEY = sql`k.hash = $1 and k.revoked_at is null`;
@@ -149,7 +148,7 @@ const KEY_REACHES = sql`(k.organization_id is null or w.organization_id = k.orga
   and (k.workspace_ids is null or w.id = any(k.workspace_ids))`;
 const KEY_WORKSPACE = workspaceFor(sql`$2`, sql`coalesce(k.user_id, k.service_account_id)`, KEY_REACHES);
 
-const SESSION_COLUMNS = sql`u.id as user_id, u.name as user_name, u.email as user_email`;
+const SESSION_COLUMNS = sql`u.id as user_id, u.name as user_name, u.email as user_email, now() as looked_at`;
 const SESSION_TABLES = sql`session s join "user" u on u.id = s.user_id`;
 const IS_SESSION = sql`s.id = $1 and s.user_id = $2 and s.revoked_at is null`;
 const SESSION_WORKSPACE = workspaceFor(sql`$3`, sql`u.id`, sql`true`);
@@ -172,6 +171,10 @@ type Joined = Partial<FoundWorkspace>;
 const workspaceOf = (row: Joined): FoundWorkspace | undefined =>
   row.id ? (row as FoundWorkspace) : undefined;
 
+interface Looked {
+  looked_at: string;
+}
+
 interface KeyOwnerRow {
   user_id: string | null;
   user_name: string | null;
@@ -183,8 +186,8 @@ interface KeyOwnerRow {
 type Prefixed<T, P extends string> = { [K in keyof T & string as `${P}${K}`]: T[K] };
 
 type KeyColumns = 'id' | 'organization_id' | 'scopes' | 'workspace_ids' | 'expires_at' | 'last_used_at';
-type KeyRow = Joined & KeyOwnerRow & Prefixed<Pick<Row<'api_key'>, KeyColumns>, 'key_'>;
-type SessionRow = Joined & { user_id: string; user_name: string; user_email: string };
+type KeyRow = Joined & Looked & KeyOwnerRow & Prefixed<Pick<Row<'api_key'>, KeyColumns>, 'key_'>;
+type SessionRow = Joined & Looked & { user_id: string; user_name: string; user_email: string };
 
 /** A key belongs to a person or to a service account. */
 function ownerOf(row: KeyOwnerRow, credential: Actor['credential']): Actor | undefined {

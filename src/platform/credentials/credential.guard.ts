@@ -132,28 +132,46 @@ function requireSession(actor: Actor): void {
     throw new Forbidden('This takes your own sign-in; an API key or service account cannot do it');
 }
 
+/** By how much the clock of the database may be set back in between. */
+const CLOCK_MS = 1_000;
+
+const KINDS = [accessTopic, credentialTopic, workspaceAccessTopic];
+
+/** A caller, and when they were looked up, by the clock of the database. */
+export interface CheckedActor {
+  readonly actor: Actor;
+  readonly at: string;
+}
+
 /**
  * Which callers were checked so recently that nothing about anyone's access has changed since, as far as this process knows.
  * What they set off need not check them again: it subscribes to such changes, then asks here.
  */
 @Injectable()
 export class RecentChecks {
-  private readonly marks = new WeakMap<Actor, number>();
+  private readonly checked = new WeakMap<Actor, { mark: number; at: string }>();
 
-  constructor(private readonly topics: Topics) {}
+  constructor(private readonly topics: Topics) {
+    topics.count(...KINDS);
+  }
 
   /** Looks a caller up, who then counts as checked. */
-  async noting(look: () => Promise<Actor | undefined>): Promise<Actor | undefined> {
+  async noting(look: () => Promise<CheckedActor | undefined>): Promise<Actor | undefined> {
     const mark = this.mark();
-    const actor = await look();
-    if (actor && mark !== undefined) this.marks.set(actor, mark);
-    return actor;
+    const found = await look();
+    if (found && mark !== undefined) this.checked.set(found.actor, { mark, at: found.at });
+    return found?.actor;
   }
 
   /** When the caller was checked; undefined where that is not known, or something may have changed since. */
   markOf(actor: Actor): number | undefined {
-    const mark = this.marks.get(actor);
+    const mark = this.checked.get(actor)?.mark;
     return this.isNewest(mark) ? mark : undefined;
+  }
+
+  /** The same by the clock of the database, for another process. */
+  timeOf(actor: Actor): string | undefined {
+    return this.markOf(actor) === undefined ? undefined : this.checked.get(actor)?.at;
   }
 
   /** Whether nothing has changed since then. */
@@ -161,7 +179,12 @@ export class RecentChecks {
     return mark !== undefined && mark === this.mark();
   }
 
+  /** Whether nothing has changed since a time by `performance.now()`, at which another process checked a caller. */
+  holdsSince(time: number | undefined): boolean {
+    return time !== undefined && this.topics.isQuietSince(time - CLOCK_MS, ...KINDS);
+  }
+
   private mark(): number | undefined {
-    return this.topics.mark(accessTopic, credentialTopic, workspaceAccessTopic);
+    return this.topics.mark(...KINDS);
   }
 }

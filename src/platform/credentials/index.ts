@@ -1,6 +1,7 @@
 export {
   AccessTokenGuard,
   ApiKeyGuard,
+  type CheckedActor,
   CredentialGuard,
   isOAuthToken,
   OAuthTokenGuard,

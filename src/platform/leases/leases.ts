@@ -9,7 +9,7 @@ import { sql } from 'kysely';
 import { urgently, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { Database, newId } from '../database/index.js';
 import { Log } from '../log/index.js';
-import { defineTopic, Topics } from '../topics/index.js';
+import { defineTopic, type Peer, Topics } from '../topics/index.js';
 import { LeasedRows, type LeaseNames } from './leased-rows.js';
 import { hasEnded, type LocalProcess, thisProcess } from './local-process.js';
 
@@ -32,7 +32,8 @@ const PROCESS_LOST = defineTopic('process-lost')();
 
 interface Heartbeat {
   readonly is_new: boolean;
-  readonly others: boolean;
+  /** All other processes. */
+  readonly others: Peer[] | null;
   /** Other processes of this machine. */
   readonly neighbours: Neighbour[] | null;
 }
@@ -55,6 +56,8 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
   private lastBeat = Number.NEGATIVE_INFINITY;
   private held = newHold();
   private expiry: NodeJS.Timeout | undefined;
+  /** Other processes at the last heartbeat, with what is known of those of this machine. */
+  private known = new Map<string, Neighbour | undefined>();
   private inARow = 0;
   private isEnding = false;
 
@@ -113,6 +116,13 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
     return gone;
   }
 
+  /** Whether another process was there at the last heartbeat, and has not ended since where it is one of this machine. */
+  isThere(id: string): boolean {
+    if (!this.isFresh || !this.known.has(id)) return false;
+    const neighbour = this.known.get(id);
+    return !neighbour || !hasEnded(neighbour);
+  }
+
   /** Sends a heartbeat unless the last one is recent: before a claim, which an expired process may not make. */
   async requireFresh(): Promise<void> {
     if (!this.isFresh) await this.heartbeat();
@@ -153,7 +163,9 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
       insert into process (id, seen_at, machine, pid, started)
       select ${this.processId}, now(), ${machine}, ${pid}, ${started} from quick
       on conflict (id) do update set seen_at = excluded.seen_at
-      returning xmax = 0 as is_new, exists (select from process other where other.id <> ${this.processId}) as others, (
+      returning xmax = 0 as is_new, (
+        select json_agg(json_build_object('id', id, 'listens_to', listens_to)) from process other
+        where other.id <> ${this.processId}) as others, (
         select json_agg(json_build_object('id', id, 'pid', pid, 'started', started)) from process neighbour
         where neighbour.machine = ${machine} and neighbour.id <> ${this.processId}) as neighbours`;
     // However many wait for a connection, the leases of all that they do depend on this one.
@@ -163,10 +175,14 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
     this.extend(asked);
     const [row] = rows;
     if (!row) return;
-    found(row.others);
+    found(row.others ?? []);
+    const neighbours = row.neighbours ?? [];
+    this.known = new Map(
+      (row.others ?? []).map(({ id }) => [id, neighbours.find(neighbour => neighbour.id === id)]),
+    );
     // To others it was not there before: they may have published nothing to it.
-    if (row.is_new) this.topics.announce();
-    await this.removeEnded(row.neighbours ?? []);
+    if (row.is_new) this.topics.announce(this.processId);
+    await this.removeEnded(neighbours);
   }
 
   private extend(asked: number): void {

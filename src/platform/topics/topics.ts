@@ -3,7 +3,7 @@ import { Injectable, OnApplicationBootstrap, OnApplicationShutdown } from '@nest
 import { type RawBuilder, sql } from 'kysely';
 import { DatabaseConnection, dryRun, type UnitOfWork } from '../database/index.js';
 import { Log } from '../log/index.js';
-import { EVERYTHING, Peers } from './peers.js';
+import { EVERYTHING, type Peer, Peers } from './peers.js';
 
 declare const IS_TOPIC: unique symbol;
 
@@ -17,6 +17,19 @@ export interface TopicKind {
   /** The topic of an id that a statement finds. */
   sql(id: RawBuilder<unknown>): RawBuilder<Topic>;
 }
+
+/** When a topic that was published to one process is published to all. */
+const REPEAT_MS = 1_000;
+/** How many statements of one process may publish at once. */
+const MAX_TELLING = 4;
+
+/** A statement that finds the row of what it has done, and selects `told` with it where that is given. */
+type Telling<T> = (told?: RawBuilder<unknown>) => Promise<T | undefined>;
+
+const kindOf = (topic: string): string => {
+  const end = topic.indexOf(':');
+  return end === -1 ? topic : topic.slice(0, end);
+};
 
 const defined = new Set<string>();
 
@@ -47,10 +60,20 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
   /** How often each kind of topic was published, and all of them at once. */
   private readonly counts = new Map<string, number>();
   private wakings = 0;
+  /** When something of a kind was last published, and all at once. */
+  private readonly changedAt = new Map<string, number>();
+  private wokenAt = Number.NEGATIVE_INFINITY;
+  /** What was published to one process, and is to all a moment later. */
+  private readonly repeats = new Map<Topic, NodeJS.Timeout>();
+  private turns = 0;
+  /** Statements under way that publish. */
+  private telling = 0;
 
   constructor(connection: DatabaseConnection, log: Log) {
     this.peers = new Peers(connection, log, {
       wake: topic => this.emit(topic),
+      wakeKind: kind => this.wakeKind(kind),
+      hear: kind => this.countOne(kind),
       wakeAll: () => this.wakeAll(),
     });
   }
@@ -60,6 +83,10 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   onApplicationShutdown(): Promise<void> {
+    for (const [topic, timer] of this.repeats) {
+      clearTimeout(timer);
+      this.publish(topic);
+    }
     return this.peers.close();
   }
 
@@ -70,7 +97,76 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
   publish(...topics: Topic[]): void {
     if (dryRun()) return;
     for (const topic of topics) this.emit(topic);
-    if (this.peers.areThere) this.peers.send(...topics);
+    const wanted = topics.filter(topic => this.peers.want(kindOf(topic)));
+    if (wanted.length > 0) this.peers.send(...wanted);
+  }
+
+  /**
+   * Publishes a topic by the statement of `work`, which selects `told` with the row that it finds; not where it finds none.
+   * The statement holds up others that do the same while it commits, so where several are under way it is published after it.
+   */
+  async publishBy<T extends object>(topic: Topic, work: Telling<T>): Promise<T | undefined> {
+    if (dryRun() || this.telling >= MAX_TELLING || !this.peers.want(kindOf(topic))) {
+      const found = await work();
+      if (found) this.publish(topic);
+      return found;
+    }
+    this.telling++;
+    try {
+      const found = await work(sql`${notifyTopic(topic)}::text`);
+      if (found) this.emit(topic);
+      return found;
+    } finally {
+      this.telling--;
+    }
+  }
+
+  /**
+   * Publishes a topic for work that one process is to do: to one of those that subscribe to it with their id, by turns; to
+   * all where it is not known which do, and a moment later, as that one may be gone.
+   */
+  publishToOne(kind: TopicKind): void {
+    if (dryRun()) return;
+    const topic = this.turnOf(kind);
+    if (this.isOwn(kind, topic)) this.emit(topic);
+    else {
+      this.publish(topic);
+      if (topic !== kind()) this.repeat(kind());
+    }
+  }
+
+  /** The same by the statement of `work`: see {@link publishBy}. */
+  async publishToOneBy<T extends object>(kind: TopicKind, work: Telling<T>): Promise<T | undefined> {
+    const topic = this.turnOf(kind);
+    const isOwn = this.isOwn(kind, topic);
+    const found = await (isOwn ? work() : this.publishBy(topic, work));
+    if (!found || dryRun()) return found;
+    if (isOwn) this.emit(topic);
+    else if (topic !== kind()) this.repeat(kind());
+    return found;
+  }
+
+  private turnOf(kind: TopicKind): Topic {
+    const others = this.peers.listenersTo(kind.kind);
+    const { self } = this.peers;
+    const own = self !== undefined && this.subscribers.listenerCount(kind(self)) > 0 ? [self] : [];
+    const ids = others && [...own, ...others];
+    const id = ids?.[this.turns++ % ids.length];
+    return id === undefined ? kind() : kind(id);
+  }
+
+  private isOwn(kind: TopicKind, topic: Topic): boolean {
+    const { self } = this.peers;
+    return self !== undefined && topic === kind(self);
+  }
+
+  private repeat(topic: Topic): void {
+    if (this.repeats.has(topic)) return;
+    const timer = setTimeout(() => {
+      this.repeats.delete(topic);
+      this.publish(topic);
+    }, REPEAT_MS);
+    this.repeats.set(topic, timer.unref());
   }
 
   /** As `publish`, once the transaction is committed; never where the process is lost at that moment. */
@@ -97,45 +193,77 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Calls `wake` each time `topic` is published; returns what ends that. */
   subscribe(topic: Topic, wake: () => void): () => void {
+    const end = this.peers.listenTo(kindOf(topic));
     this.subscribers.on(topic, wake);
-    return () => this.subscribers.off(topic, wake);
+    return () => {
+      this.subscribers.off(topic, wake);
+      end();
+    };
+  }
+
+  /** Has what others publish of these kinds counted from now on: {@link mark} does so as long as it is called now and then. */
+  count(...kinds: readonly TopicKind[]): void {
+    for (const { kind } of kinds) this.peers.listenTo(kind);
   }
 
   /**
    * A number that changes whenever something of these kinds is published: what was read after it was taken holds while it
-   * stays the same. Undefined while this process is not connected, and may miss something.
+   * stays the same. Undefined while this process may miss something: it is not connected, or others do not know yet that it
+   * listens to them.
    */
   mark(...kinds: readonly TopicKind[]): number | undefined {
     const { connection } = this.peers;
     if (connection === undefined) return undefined;
     let sum = connection + this.wakings;
-    for (const { kind } of kinds) sum += this.counts.get(kind) ?? 0;
+    for (const { kind } of kinds) {
+      this.peers.touch(kind);
+      if (!this.peers.hears(kind)) return undefined;
+      sum += this.counts.get(kind) ?? 0;
+    }
     return sum;
+  }
+
+  /** Whether nothing of these kinds was published since then, by `performance.now()`, as far as this process knows. */
+  isQuietSince(time: number, ...kinds: readonly TopicKind[]): boolean {
+    if (this.mark(...kinds) === undefined) return false;
+    const times = kinds.map(({ kind }) => this.changedAt.get(kind) ?? Number.NEGATIVE_INFINITY);
+    return Math.max(this.peers.connectedAt, this.wokenAt, ...times) < time;
   }
 
   /** Whether anybody may have subscribed, here or elsewhere. */
   hasSubscribers(topic: Topic): boolean {
-    return this.peers.areThere || this.subscribers.listenerCount(topic) > 0;
+    return this.peers.want(kindOf(topic)) || this.subscribers.listenerCount(topic) > 0;
   }
 
-  /** Says hello to other processes; to be called when they can see that this one lives. */
-  announce(): void {
-    this.peers.announce();
+  /** Says hello to other processes; to be called when they can see that this one lives, by its row under this id. */
+  announce(processId: string): void {
+    this.peers.announce(processId);
   }
 
   /** Begins a look for other processes; the answer counts unless one says hello meanwhile. */
-  expectPeers(): (areThere: boolean) => void {
+  expectPeers(): (others: readonly Peer[]) => void {
     return this.peers.expect();
   }
 
   private emit(topic: string): void {
-    const [kind = topic] = topic.split(':', 1);
-    this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
+    this.countOne(kindOf(topic));
     this.subscribers.emit(topic);
+  }
+
+  private countOne(kind: string): void {
+    this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
+    this.changedAt.set(kind, performance.now());
+  }
+
+  private wakeKind(kind: string): void {
+    this.countOne(kind);
+    for (const topic of this.subscribers.eventNames())
+      if (kindOf(String(topic)) === kind) this.subscribers.emit(topic);
   }
 
   private wakeAll(): void {
     this.wakings++;
+    this.wokenAt = performance.now();
     for (const topic of this.subscribers.eventNames()) this.subscribers.emit(topic);
   }
 }

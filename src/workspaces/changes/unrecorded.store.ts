@@ -11,7 +11,7 @@ interface Beginning {
   readonly intent: Intent;
   /** The history has to save what this overwrites. */
   readonly isAtRisk: boolean;
-  /** Another process has, or had when it died, a write in the workspace. */
+  /** Another process may have left a write in the workspace when it died. */
   readonly isCrossed: boolean;
 }
 
@@ -53,7 +53,7 @@ export class WriteIntents {
     const risk = paths.length === 0 ? sql`false` : await this.changes.risk(workspaceId, writer, paths);
     const holder = this.leases.processId;
     const begun = new Date().toISOString();
-    const { rows } = await sql<{ from_seq: string | null; risk: boolean; crossed: boolean; gone: boolean }>`
+    const { rows } = await sql<{ from_seq: string | null; risk: boolean; others: string[]; gone: boolean }>`
       with begun as (
         insert into workspace_write
           (id, workspace_id, holder, writer_type, writer_id, targets, from_seq, began_at)
@@ -63,9 +63,9 @@ export class WriteIntents {
         from workspace where id = ${workspaceId} for key share
         returning from_seq
       )
-      select (select from_seq from begun) as from_seq, ${risk} as risk, exists (
-        select from workspace_write where workspace_id = ${workspaceId} and holder <> ${holder}::uuid
-      ) as crossed, not exists (select from begun) and exists (
+      select (select from_seq from begun) as from_seq, ${risk} as risk, array(
+        select distinct holder from workspace_write where workspace_id = ${workspaceId} and holder <> ${holder}::uuid
+      ) as others, not exists (select from begun) and exists (
         -- As it was when this statement began.
         select from workspace where id = ${workspaceId}
       ) as gone`.execute(this.database.tables());
@@ -83,7 +83,7 @@ export class WriteIntents {
         began_at: begun,
       },
       isAtRisk: row?.risk !== false,
-      isCrossed: row?.crossed !== false,
+      isCrossed: row?.others.every(other => this.leases.isThere(other)) !== true,
     };
   }
 
