@@ -11,10 +11,11 @@ import { Topics } from '../../platform/topics/index.js';
 import { AuthorityLost } from '../../workspaces/core/index.js';
 import { type ChatStanding, ChatsStore } from '../chats/index.js';
 import type { Steering } from './run-limits.js';
+import type { ClaimedRun } from './run-queue.store.js';
 import { claimTopic, RunLost, type RunRow } from './run-state.js';
 import { RunsStore } from './runs.store.js';
 
-type Authorized = Pick<RunRow, 'actor' | 'chat_id'> & { readonly checked?: number };
+type Authorized = Pick<RunRow, 'actor' | 'chat_id'> & Pick<ClaimedRun, 'checked' | 'checkedSince'>;
 type Claimed = Authorized & Pick<RunRow, 'id' | 'attempt' | 'workspace_id'>;
 
 /**
@@ -37,11 +38,11 @@ export class RunAuthority {
   }
 
   /**
-   * Throws AuthorityLost, saying why, before an attempt begins. A run that begins with its request was checked with that; so
-   * it is checked again only where something about anyone's access has changed in between.
+   * Throws AuthorityLost, saying why, before an attempt begins. A run that begins with its request, or is claimed soon after,
+   * was checked with that; so it is checked again only where something about anyone's access has changed in between.
    */
   async require(run: Authorized): Promise<void> {
-    if (this.checks.isNewest(run.checked)) return;
+    if (this.checks.isNewest(run.checked) || this.checks.holdsSince(run.checkedSince)) return;
     const { features_off } = await this.requireAccess(run);
     if (features_off.includes('agents'))
       throw new AuthorityLost('The feature agents is turned off in this workspace');

@@ -19,8 +19,11 @@ import type { RunBudget } from './run-limits.js';
 import { type ClaimedRun, claimedColumns, RunQueue, type WorkerSlot } from './run-queue.store.js';
 import { eventRows } from './run-rows.store.js';
 import { type Delivery, type NewEvent, NO_USAGE, type OnApproval, stepStarted } from './run-state.js';
+import { RunExecutor } from './run-worker.js';
 
 type Sql = RawBuilder<unknown>;
+
+type BegunRun = ClaimedRun & Pick<Row<'run'>, 'authority_changed'>;
 
 /** What a new run needs of its chat. */
 export type RunChat = Pick<Row<'chat'>, 'id' | 'organization_id' | 'workspace_id' | 'agent_name' | 'model'>;
@@ -89,6 +92,7 @@ export class RunIntake {
     private readonly database: Database,
     private readonly queue: RunQueue,
     private readonly checks: RecentChecks,
+    private readonly executor: RunExecutor,
   ) {}
 
   /** Adds a run to a chat, in a transaction that has locked it and makes the run runnable when its turn has come. */
@@ -113,19 +117,27 @@ export class RunIntake {
     const isStopped = sql`exists (
       select from (select ${organization_id}::uuid as organization_id, ${workspace_id}::uuid as workspace_id) x
       where ${hardStopOver(sql`x`)})`;
+    const checkedAt = slot ? undefined : this.checks.timeOf(run.actor);
     const condition = sql`${unlessStopped ? sql`not ${isStopped}` : sql`true`} and ${request?.isHeld ?? sql`true`}`;
     const columns = claimedColumns('new_run', unlessStopped ? sql`false` : undefined);
-    let begun: (ClaimedRun & Pick<Row<'run'>, 'authority_changed'>) | undefined;
-    try {
-      const { rows } = await sql<NonNullable<typeof begun>>`
-        with target as (${newChatRow(chat, condition)}), ${sql.join(messageRows(chat, run, { isFirst: true, slot }))}
+    const insert = async (told?: Sql): Promise<BegunRun | undefined> => {
+      const { rows } = await sql<BegunRun>`
+        with target as (${newChatRow(chat, condition)}), ${sql.join(messageRows(chat, run, { isFirst: true, slot, checkedAt }))}
           ${request ? sql`, kept as (${request.keep(answer, sql`exists (select from new_run)`)})` : sql``}
-        select ${columns}, new_message.content as said, new_run.authority_changed from new_run, new_message`.execute(
-        this.database.tables(),
-      );
-      begun = rows[0];
+        select ${columns}, new_message.content as said, new_run.authority_changed ${told ? sql`, ${told} as told` : sql``}
+        from new_run, new_message`.execute(this.database.tables());
+      return rows[0];
+    };
+    const forget = slot || dryRun() ? undefined : this.executor.expect(run.callId, run.actor);
+    let begun: BegunRun | undefined;
+    try {
+      // Otherwise another process may have it before this one hears of the commit.
+      begun = await (slot ? insert() : this.queue.wakeWorkersBy(insert));
     } finally {
-      if (!begun) slot?.release();
+      if (!begun) {
+        slot?.release();
+        forget?.();
+      }
     }
     if (!begun) {
       if (request) {
@@ -141,8 +153,7 @@ export class RunIntake {
     const { authority_changed, ...claimed } = begun;
     // This process may not know of it yet.
     const checked = authority_changed ? undefined : this.checks.markOf(run.actor);
-    if (slot) slot.begin({ ...claimed, checked });
-    else this.queue.wakeWorkers();
+    slot?.begin({ ...claimed, checked });
     return true;
   }
 
@@ -183,7 +194,7 @@ const ofRunAbove = (column: 'deployment_id' | 'approval_seconds', id: string): S
 function messageRows(
   chat: RunChat,
   run: NewRun,
-  { isFirst = false, slot }: { isFirst?: boolean; slot?: WorkerSlot } = {},
+  { isFirst = false, slot, checkedAt }: { isFirst?: boolean; slot?: WorkerSlot; checkedAt?: string } = {},
 ): Sql[] {
   const { callId: call_id, messageId: message_id, models } = run;
   const events: NewEvent[] = [{ type: 'run.queued', data: { call_id, chat_id: chat.id, message_id } }];
@@ -196,7 +207,11 @@ function messageRows(
   const authority_changed = sql`coalesce((select agents_off from held), false)`;
   return [
     held,
-    ...newRunRows(sql`target`, chat, run, events, { due: isFirst && !slot, authority_changed, ...begun }),
+    ...newRunRows(sql`target`, chat, run, events, {
+      ...{ due: isFirst && !slot, authority_changed },
+      checked_at: checkedAt ?? null,
+      ...begun,
+    }),
   ];
 }
 

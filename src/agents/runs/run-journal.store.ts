@@ -41,8 +41,8 @@ import {
   type NewEvent,
   NO_USAGE,
   type PlannedCall,
-  RUNS_RUNNABLE,
   type RunRow,
+  runnableTopic,
 } from './run-state.js';
 
 const TOKENS_REVOKED = revokeTokensOf(FENCED);
@@ -257,8 +257,8 @@ export class RunJournal extends FencedWriter {
       unit,
     });
     if (!done) return false;
-    const topics = [endTopic(id), ...(done.has_next ? [RUNS_RUNNABLE] : [])];
-    this.topics.publishAfterCommit(unit, ...topics);
+    this.topics.publishAfterCommit(unit, endTopic(id));
+    if (done.has_next) unit.afterCommit(() => this.topics.publishToOne(runnableTopic));
     return true;
   }
 
@@ -270,7 +270,7 @@ export class RunJournal extends FencedWriter {
     const { id, chat_id } = this.run;
     const { event, change } = ending(id, end);
     const finished = finishing(step, this.sumsWith(step), this.isHeld);
-    const done = await this.write([...events, event], {
+    const writing = {
       change: sql`${finished.change}, ${change}`,
       // Whatever comes to wait changes the chat's row first: of another version of it, what this statement sees may be old.
       first: sql`held as (
@@ -281,8 +281,10 @@ export class RunJournal extends FencedWriter {
       where: sql`steers = 0 and requested_tasks = 0 and exists (select from held)`,
       also: [...finished.also, TOKENS_REVOKED],
       precedesModelCall: false,
-    });
-    if (done) this.topics.publish(endTopic(id));
+    };
+    const done = await this.topics.publishBy(endTopic(id), told =>
+      this.write([...events, event], { ...writing, told }),
+    );
     return done !== undefined;
   }
 }

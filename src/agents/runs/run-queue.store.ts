@@ -7,7 +7,7 @@ import { Metrics } from '../../platform/metrics/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { MessagePart } from '../chats/index.js';
 import { transition } from './run-rows.store.js';
-import { claimTopic, RUN_STATES, RUNS_RUNNABLE, type RunRow, type RunState, runTopic } from './run-state.js';
+import { claimTopic, RUN_STATES, type RunRow, type RunState, runnableTopic, runTopic } from './run-state.js';
 import { runsInTurn } from './run-turns.store.js';
 
 /** Organizations and people whose last turns a process remembers. */
@@ -54,6 +54,8 @@ export type ClaimedRun = ExecutedRun & {
   said?: MessagePart[] | null;
   /** Where it begins with the request that started it: when who made that was checked, see `RecentChecks`. */
   checked?: number;
+  /** Where it was claimed soon after its request: since when that check has held, by `performance.now()`. */
+  checkedSince?: number;
 };
 
 /** The columns of {@link ClaimedRun}, but for what was said; `run` is the name of the run's row. */
@@ -126,9 +128,16 @@ export class RunQueue {
     return this.leases.signal;
   }
 
-  /** Wakes the workers, for a run that was made runnable. */
+  /** Wakes a worker, for a run that was made runnable: where all looked, all but one would find nothing. */
   wakeWorkers(): void {
-    this.topics.publish(RUNS_RUNNABLE);
+    this.topics.publishToOne(runnableTopic);
+  }
+
+  /** The same by the statement of `work`, which makes a run runnable where it finds one: see `Topics.publishToOneBy`. */
+  wakeWorkersBy<T extends object>(
+    work: (told?: RawBuilder<unknown>) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    return this.topics.publishToOneBy(runnableTopic, work);
   }
 
   /** Makes a run runnable, which is the first of its chat that has not ended. A task goes on with the run above it. */
@@ -228,7 +237,8 @@ export class RunQueue {
    * One that was not released crashed, or lost the database.
    */
   private async begin(which: RawBuilder<unknown>): Promise<ClaimedRun[]> {
-    const { rows } = await sql<ClaimedRun>`
+    const asked = performance.now();
+    const { rows } = await sql<ClaimedRun & { checked_ms: number | null }>`
       with chosen as (${which}), claimed as (
         update run set ${transition('claim').set}, due = false, ${this.rows.claimed}, attempt = attempt + 1,
           lost = lost + (state = 'running')::int, started_at = coalesce(started_at, now()),
@@ -241,7 +251,8 @@ export class RunQueue {
         union all
         select id, last_event, 'step.started', jsonb_build_object('step', 1), now() from claimed where attempt = 1
       )
-      select ${claimedColumns('claimed')}, (
+      select ${claimedColumns('claimed')}, case when attempt = 1 and not authority_changed then
+          (extract(epoch from now() - checked_at) * 1000)::float8 end as checked_ms, (
         select content from message m where m.run_id = claimed.id and claimed.attempt = 1 and not exists (
           select from message other where other.chat_id = claimed.chat_id and other.id <> m.id)) as said
       from claimed`.execute(this.database.tables());
@@ -249,6 +260,8 @@ export class RunQueue {
       this.topics.publish(runTopic(id));
       if (attempt > 1) this.topics.publish(claimTopic(id));
     }
-    return rows;
+    return rows.map(({ checked_ms, ...run }) =>
+      checked_ms === null ? run : { ...run, checkedSince: asked - checked_ms },
+    );
   }
 }

@@ -187,6 +187,8 @@ interface Writing {
   says?: boolean;
   /** Whether a model call may be next, which wants to know of hard stops. */
   precedesModelCall?: boolean;
+  /** What publishes with it, see `Topics.publishBy`. */
+  told?: Sql;
   /** What records a write to files, see `JoinedWrite`. */
   joined?: Sql;
   unit?: UnitOfWork;
@@ -257,6 +259,7 @@ export class FencedWriter {
       hasNext = sql`false`,
       says = false,
       precedesModelCall = true,
+      told,
       joined,
       unit,
     }: Writing,
@@ -271,7 +274,7 @@ export class FencedWriter {
           approval_seconds
       ), ${sql.join([sql`told as (${eventRows(FENCED, events)})`, ...also])}
       select last_event, steers, ${hasNext} as has_next ${precedesModelCall ? sql`, ${hardStopOver(FENCED)} as hard_stop` : sql``}
-        ${joined ? sql`, exists (select from step) as recorded` : sql``}
+        ${joined ? sql`, exists (select from step) as recorded` : sql``} ${told ? sql`, ${told} as told` : sql``}
         ${says ? sql`, said.content from fenced, said` : sql`from fenced`}`.execute(
       (unit ?? this.database).tables(),
     );

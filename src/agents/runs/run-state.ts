@@ -43,8 +43,9 @@ export class RunLost extends Error {
   }
 }
 
-/** Published when a run waits for a worker. */
-export const RUNS_RUNNABLE = defineTopic('runs-due')();
+/** Published when a run waits for a worker, with the id of a process that is to look first. */
+export const runnableTopic = defineTopic('runs-due');
+export const RUNS_RUNNABLE = runnableTopic();
 
 /** Published whenever a run has new events, or is gone. */
 export const runTopic = defineTopic('run');

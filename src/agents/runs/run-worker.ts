@@ -8,11 +8,14 @@ import { Leases } from '../../platform/leases/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { type ClaimedRun, RunQueue, type WorkerSlot } from './run-queue.store.js';
-import { endTopic, RUNS_RUNNABLE } from './run-state.js';
+import { endTopic, RUNS_RUNNABLE, runnableTopic } from './run-state.js';
 import { SUSPECT } from './run-turns.store.js';
 
 /** How long the answer to a claim may be on its way. */
 const UNKNOWN_MS = 5_000;
+
+/** How long it is known who started a run that is not at work here. */
+const ACCEPTED_MS = 10_000;
 
 /** Works on a claimed run until it has ended, waits, or `stopping` is aborted. */
 export type ExecuteRun = (run: ClaimedRun, stopping: AbortSignal) => Promise<void>;
@@ -29,6 +32,22 @@ export class RunExecutor {
     this.work = work;
   }
 
+  /**
+   * Notes who is about to start a run that another process may work on, for so long as they are likely to begin to wait for
+   * its end; returns what forgets it.
+   */
+  expect(runId: string, actor: Actor): () => void {
+    this.starters.set(runId, actor);
+    const forget = () => {
+      clearTimeout(timer);
+      unsubscribe();
+      if (this.starters.get(runId) === actor) this.starters.delete(runId);
+    };
+    const unsubscribe = this.topics.subscribe(endTopic(runId), forget);
+    const timer = setTimeout(forget, ACCEPTED_MS).unref();
+    return forget;
+  }
+
   async execute(run: ClaimedRun, stopping: AbortSignal): Promise<void> {
     const forget = () => void this.starters.delete(run.id);
     this.starters.set(run.id, run.actor);
@@ -42,7 +61,7 @@ export class RunExecutor {
     }
   }
 
-  /** Whether the caller started the run, with the same credential, and it is at work in this process: its end is published. */
+  /** Whether the caller started the run, here and with the same credential, and it has not ended: its end is published. */
   isOf(runId: string, { id, credential }: Actor): boolean {
     const starter = this.starters.get(runId);
     return starter?.id === id && starter.credential.id === credential.id;
@@ -86,6 +105,7 @@ export class RunWorker implements OnModuleInit, OnApplicationBootstrap, BeforeAp
     if (!this.config.runsJobs) return;
     this.isOpen = true;
     this.topics.subscribe(RUNS_RUNNABLE, () => this.look());
+    this.topics.subscribe(runnableTopic(this.leases.processId), () => this.lookFirst());
     this.queue.serve(() => this.reserve());
     this.look();
   }
@@ -126,6 +146,12 @@ export class RunWorker implements OnModuleInit, OnApplicationBootstrap, BeforeAp
     this.claiming ??= this.claimAll().finally(() => {
       this.claiming = undefined;
     });
+  }
+
+  /** For a run of which this process alone was notified: where it cannot take it, others are. */
+  private lookFirst(): void {
+    if (this.isOpen && this.room > 0) this.look();
+    else this.topics.publish(RUNS_RUNNABLE);
   }
 
   private get room(): number {
