@@ -425,7 +425,8 @@ export interface Schema {
     run_id: string; chat_id: string; items: Json<'plan.items'>; updated_at: Time;
   };
   process: {
-    id: string; seen_at: Time; machine: string | null; pid: number | null; started: string | null; listens_to: string[] | null;
+    id: string; seen_at: Time; machine: string | null; pid: number | null; started: string | null;
+    listens_to: Told<'process.listens_to', string[]> | null;
   };
   push_subscription: {
     id: string; user_id: string; endpoint: string; keys: Buffer; created_at: Time;
@@ -464,14 +465,14 @@ export interface Schema {
     on_approval: 'wait' | 'fail' | 'refuse' | null; steers_run_id: string | null; steers: Generated<number>;
     merged_into: string | null; merged_step: number | null; waiting_since: Time | null;
     waited_ms: Generated<Big>; due: Generated<boolean>; holder: string | null;
-    authority_changed: Generated<boolean>; checked_at: Time | null; response_schema: Json<'run.response_schema'> | null;
+    authority_changed: Generated<boolean>; response_schema: Json<'run.response_schema'> | null;
     response_json: Json<'run.response_json'> | null;
     fallback_models: Generated<Told<'run.fallback_models', string[]>>; parent_id: string | null;
     parent_step: number | null; parent_position: number | null; depth: Generated<number>;
     tools_above: Generated<Json<'run.tools_above'>>; requested_tasks: Generated<number>;
     automation_run_id: string | null; pinned: Json<'run.pinned'> | null; loop_id: string | null;
     fresh_context: Generated<boolean>; deployment_id: string | null; approval_seconds: number | null;
-    context: Json<'run.context'> | null;
+    context: Json<'run.context'> | null; checked_at: Time | null;
   };
   run_event: {
     run_id: string; id: number; type: string; data: Json<'run_event.data'>; created_at: Time;
