@@ -33,10 +33,11 @@ interface Execution {
  * not with each execution: PostgreSQL refuses to execute a statement whose rows would look another way (`cached plan must not
  * change result type`).
  */
-export class PreparedQuery {
+export class PreparedQuery implements PromiseLike<QueryResult> {
   readonly answer: Promise<QueryResult>;
   readonly name: string;
   readonly text: string;
+  readonly values: readonly unknown[];
   /** Read and wrapped by `pg`. */
   callback: (error?: Error | null) => void;
   /** What else has to know of its failure. */
@@ -49,13 +50,14 @@ export class PreparedQuery {
   private fault: Error | undefined;
 
   constructor(
-    private readonly execution: Execution,
+    { name, text, values }: Execution,
     /** Read by `pg`. */
     readonly query_timeout: number,
     private readonly known: KnownStatements,
   ) {
-    this.name = execution.name;
-    this.text = execution.text;
+    this.name = name;
+    this.text = text;
+    this.values = values;
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
     this.answer = promise;
     this.callback = error => {
@@ -65,6 +67,12 @@ export class PreparedQuery {
     };
   }
 
+  // biome-ignore lint/suspicious/noThenProperty: `pg` returns a query that it is given, where it else returns a promise.
+  get then(): PromiseLike<QueryResult>['then'] {
+    const { answer } = this;
+    return answer.then.bind(answer);
+  }
+
   /** Sends it; answers the error of values that cannot be sent, of which nothing is. */
   submit(wire: Wire): Error | null {
     const { name, text } = this;
@@ -72,7 +80,7 @@ export class PreparedQuery {
     this.shape = isKnown ? this.known.shapes.get(name) : undefined;
     let message: Buffer;
     try {
-      message = executionOf(name, this.execution.values, !this.shape);
+      message = executionOf(name, this.values, !this.shape);
     } catch (error) {
       return error as Error;
     }

@@ -18,8 +18,7 @@ interface Statement {
 type Ask = (text: string, values: readonly unknown[]) => Promise<QueryResult>;
 
 /** How `pg` takes statements: it returns a promise, or the prepared query that it was given. */
-type Query = ((query: Statement) => Promise<QueryResult>) &
-  ((query: PreparedQuery) => PreparedQuery) &
+type Query = ((query: Statement | PreparedQuery) => PromiseLike<QueryResult>) &
   ((...args: unknown[]) => unknown);
 
 /**
@@ -63,7 +62,9 @@ export class PreparedStatements {
       const name = this.nameOf(text);
       const query_timeout = queryDeadline();
       if (name === undefined) return await plain({ text, values, query_timeout });
-      return await plain(new PreparedQuery({ name, text, values }, query_timeout, known)).answer;
+      const query = new PreparedQuery({ name, text, values }, query_timeout, known);
+      const asked = plain(query);
+      return await (asked === query ? query.answer : asked);
     } catch (error) {
       // From now on it is planned each time: the connections that hold the old plan live on.
       if ((error as { code?: unknown }).code === PLAN_CHANGED) this.names.set(text, undefined);
