@@ -212,6 +212,26 @@ export async function readBody(request: FastifyRequest): Promise<unknown> {
   return value;
 }
 
+/** How long a body is waited for whose sender is not known yet: many clients send it right after the headers. */
+const EARLY_MS = 5;
+
+/**
+ * The JSON that a request brings, of no more than so many bytes, where all of it is here at once; it may be read before it is
+ * known who sends it. Else undefined, also where it is no JSON: {@link readBody} says so.
+ */
+export async function arrivedBody({ body, raw }: FastifyRequest, maxBytes: number): Promise<unknown> {
+  if (!(body instanceof UnreadJson) || !(Number(raw.headers['content-length']) <= maxBytes)) return undefined;
+  const value = body.read().catch(() => undefined);
+  if (raw.complete) return value;
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, EARLY_MS, undefined);
+  try {
+    return await Promise.race([value, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /**
  * JSON is read whole, strictly, by {@link readBody}, up to so many bytes as `limitOf` says of the request then; a body of any other type is handed on as a stream to the routes that
  * take raw bytes.

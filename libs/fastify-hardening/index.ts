@@ -1,4 +1,5 @@
 export {
+  arrivedBody,
   bytesOf,
   jsonOf,
   RAW_BODY,

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
-import type { Client } from '../harness/client.js';
+import { Client } from '../harness/client.js';
+import { sendRaw } from '../harness/raw-http.js';
 import { type Person, TestService } from '../harness/service.js';
 
 /** What the service asks for who calls, and for where they stand in a workspace. */
@@ -55,6 +57,52 @@ it('one statement finds the caller and the workspace of a file that is uploaded'
     const path = `${root}/files/upload?path=note.txt`;
     expect((await client.raw('PUT', path, { body: 'Bye' })).status).toBe(200);
     expect(asked).toHaveLength(1);
+  }
+});
+
+it('one statement finds the caller and the workspace of a message, unless it may wait for another request', async () => {
+  const body = JSON.stringify({ message: 'run true', workspace_id: root.split('/').at(-1) });
+  // In one piece, so that it is there as a whole.
+  const send = async (headers: Record<string, string>) => {
+    const all = {
+      host: new URL(service.url).host,
+      connection: 'close',
+      'content-type': 'application/json',
+      'content-length': `${body.length}`,
+      ...headers,
+    };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    asked = [];
+    const { status } = await sendRaw(
+      service.url,
+      `POST /api/agent/message HTTP/1.1\r\n${lines.join('')}\r\n${body}`,
+    );
+    expect(status).toBe(200);
+    return asked[0];
+  };
+  for (const { headers } of [ada.client, byKey]) {
+    expect(await send(headers)).toMatch(/m\.role as organization_role/);
+    expect(await send({ ...headers, 'idempotency-key': randomUUID() })).not.toMatch(/m\.role as/);
+  }
+});
+
+it('a message names a workspace that its sender sees, however it is sent', async () => {
+  const bob = await service.person('Bob');
+  const workspace_id = root.split('/').at(-1);
+  const send = (client: Client, body: object) =>
+    client.post('/api/agent/message', { message: 'run true', ...body });
+  for (const client of [bob.client, await service.key(bob)]) {
+    expect((await send(client, { workspace_id })).status).toBe(404);
+    expect((await send(client, { workspace_id: randomUUID() })).status).toBe(404);
+    expect((await send(client, { workspace_id: 7 })).status).toBe(422);
+    expect((await send(client, { workspace_id: 'x' })).status).toBe(422);
+  }
+  const unknown = new Client(service.url, { 'x-api-key': 'atl_unknown' });
+  expect((await send(unknown, { workspace_id })).status).toBe(401);
+  for (const body of ['{', '[]', 'null', `{"workspace_id": "${workspace_id}"`]) {
+    const raw = { headers: { 'content-type': 'application/json' }, body };
+    expect((await unknown.raw('POST', '/api/agent/message', raw)).status).toBe(401);
+    expect([400, 422]).toContain((await byKey.raw('POST', '/api/agent/message', raw)).status);
   }
 });
 

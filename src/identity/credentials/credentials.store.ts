@@ -26,7 +26,7 @@ const LAST_USED_PRECISION_MS = 60_000;
 export class CredentialsStore extends Credentials {
   private readonly lookups = new SharedLookups<Actor | undefined>();
   /** With a workspace. */
-  private readonly reads = new SharedLookups<Caller | undefined>();
+  private readonly reads = new SharedLookups<(Caller & { mark: number | undefined }) | undefined>();
 
   constructor(
     private readonly database: Database,
@@ -65,8 +65,15 @@ export class CredentialsStore extends Credentials {
     look: () => Promise<Caller | undefined>,
   ): Promise<Actor | undefined> {
     if (workspaceId === undefined) return this.lookups.get(credential, () => this.checks.noting(look));
-    const caller = await this.reads.get(`${credential} ${workspaceId}`, look);
-    return caller && withWorkspace(caller.actor, workspaceId, caller.workspace);
+    const caller = await this.reads.get(`${credential} ${workspaceId}`, async () => {
+      const mark = this.checks.now();
+      const found = await look();
+      return found && { ...found, mark };
+    });
+    if (!caller) return undefined;
+    const actor = withWorkspace(caller.actor, workspaceId, caller.workspace);
+    this.checks.note({ ...caller, actor }, caller.mark);
+    return actor;
   }
 
   private async findKeyOwner(secret: string, workspaceId?: string): Promise<Caller | undefined> {

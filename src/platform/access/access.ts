@@ -96,6 +96,9 @@ export const EXEC_TOKEN_ONLY = 'access:exec-token-only';
 /** Set on a route to the name of what it serves, where that exposes something: applications get 403. */
 export const EXPOSES = 'access:exposes';
 
+/** Set on a route by what it serves (`asksForWorkspace` of an action). */
+export const ASKS_FOR_WORKSPACE = 'access:asks-for-workspace';
+
 /** Set on a route by what it serves (`sessionOnly` of an action): keys and service accounts get 403. */
 export const SESSION_ONLY = 'access:session-only';
 

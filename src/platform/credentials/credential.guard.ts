@@ -3,8 +3,10 @@ import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { validate as isUuid } from 'uuid';
+import { arrivedBody } from '#libs/fastify-hardening/index.js';
 import {
   type Actor,
+  ASKS_FOR_WORKSPACE,
   accessTopic,
   Credentials,
   credentialTopic,
@@ -35,15 +37,31 @@ export function isOAuthToken(authorization: string): boolean {
 
 type ActorRequest = FastifyRequest & { user: Actor };
 
+/** How long a body may be that is read before it is known who sends it. */
+const MAX_EARLY_BYTES = 16 * 1024;
+
+/** The workspaces that bodies name which were read before the caller was looked up. */
+const named = new WeakMap<FastifyRequest, string>();
+
 /**
- * The workspace that a request is about, to be looked up with its caller: of one that reads, or uploads a file. Not where a
- * body is read before that, which may take long, nor for what may wait for another request, as a POST with an
- * `Idempotency-Key` does: there, what the caller may do is asked again.
+ * The workspace that a request is about, to be looked up with its caller: of one that reads, or uploads a file, or names it in
+ * a body that has arrived. Not where a body is still to be read, which may take long, nor for what may wait for another
+ * request, as a POST with an `Idempotency-Key` does: there, what the caller may do is asked again.
  */
-export function workspaceOf({ method, params, routeOptions }: FastifyRequest): string | undefined {
+export function workspaceOf(request: FastifyRequest): string | undefined {
+  const { method, params, routeOptions } = request;
   const isUpload = method === 'PUT' && Object.hasOwn(routeOptions.config, 'rawBody');
   const { workspaceId } = (params ?? {}) as Record<string, string | undefined>;
-  return (isUpload || method === 'GET' || method === 'HEAD') && isUuid(workspaceId) ? workspaceId : undefined;
+  const isInPath = isUpload || method === 'GET' || method === 'HEAD';
+  return isInPath && isUuid(workspaceId) ? workspaceId : named.get(request);
+}
+
+/** Reads which workspace the body of a request names, for {@link workspaceOf}. */
+async function readWorkspace(request: FastifyRequest): Promise<void> {
+  if (request.headers['idempotency-key'] !== undefined) return;
+  const body = await arrivedBody(request, MAX_EARLY_BYTES);
+  const { workspace_id } = (body ?? {}) as { workspace_id?: unknown };
+  if (typeof workspace_id === 'string' && isUuid(workspace_id)) named.set(request, workspace_id);
 }
 
 /** `X-API-Key`. */
@@ -83,9 +101,22 @@ export class OAuthTokenGuard extends guardFor(
   'This access token is not valid here: expired, revoked, or meant for another resource',
 ) {}
 
+/** Who may call a route, as it is declared there. */
+interface RouteAccess {
+  readonly controller: object;
+  readonly open: 'always' | 'or-signed-in' | undefined;
+  readonly takesExecToken: boolean | undefined;
+  readonly asksForWorkspace: boolean | undefined;
+  readonly sessionOnly: boolean | undefined;
+  /** The name of what it serves. */
+  readonly exposes: string | undefined;
+}
+
 /** Lets in who proves who they are, by API key or access token; every route that is not `@Public()` passes here. */
 @Injectable()
 export class CredentialGuard implements CanActivate {
+  private readonly routes = new WeakMap<object, RouteAccess>();
+
   constructor(
     private readonly reflector: Reflector,
     @Inject(ApiKeyGuard) private readonly apiKey: CanActivate,
@@ -96,18 +127,36 @@ export class CredentialGuard implements CanActivate {
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const route = [context.getHandler(), context.getClass()];
+    const { open, takesExecToken, asksForWorkspace, sessionOnly, exposes } = this.accessTo(context);
     const request = context.switchToHttp().getRequest<ActorRequest>();
-    const open = this.reflector.getAllAndOverride<'always' | 'or-signed-in' | undefined>(PUBLIC, route);
     if (open === 'always' || (open && !hasCredential(request))) return true;
-    const takesExecToken = this.reflector.getAllAndOverride<boolean>(EXEC_TOKEN_ONLY, route);
     const guard = takesExecToken ? this.execToken : this.guardOf(request);
+    if (asksForWorkspace) await readWorkspace(request);
     const admitted = await guard.canActivate(context);
     await this.limits.recognise(request, context.switchToHttp().getResponse<FastifyReply>(), request.user);
-    if (this.reflector.getAllAndOverride<boolean>(SESSION_ONLY, route)) requireSession(request.user);
-    const exposes = this.reflector.getAllAndOverride<string | undefined>(EXPOSES, route);
+    if (sessionOnly) requireSession(request.user);
     if (exposes && isApplication(request.user)) throw new Forbidden(forApplications(exposes));
     return admitted as boolean;
+  }
+
+  /** What is declared of a route stays the same: it is looked up once. */
+  private accessTo(context: ExecutionContext): RouteAccess {
+    const handler = context.getHandler();
+    const controller = context.getClass();
+    const known = this.routes.get(handler);
+    if (known?.controller === controller) return known;
+    const declared = <T>(key: string) =>
+      this.reflector.getAllAndOverride<T | undefined>(key, [handler, controller]);
+    const access: RouteAccess = {
+      controller,
+      open: declared(PUBLIC),
+      takesExecToken: declared(EXEC_TOKEN_ONLY),
+      asksForWorkspace: declared(ASKS_FOR_WORKSPACE),
+      sessionOnly: declared(SESSION_ONLY),
+      exposes: declared(EXPOSES),
+    };
+    this.routes.set(handler, access);
+    return access;
   }
 
   private guardOf({ headers }: FastifyRequest): CanActivate {
@@ -157,10 +206,15 @@ export class RecentChecks {
 
   /** Looks a caller up, who then counts as checked. */
   async noting(look: () => Promise<CheckedActor | undefined>): Promise<Actor | undefined> {
-    const mark = this.mark();
+    const mark = this.now();
     const found = await look();
-    if (found && mark !== undefined) this.checked.set(found.actor, { mark, at: found.at });
+    if (found) this.note(found, mark);
     return found?.actor;
+  }
+
+  /** The caller was looked up after {@link now} gave this mark. */
+  note({ actor, at }: CheckedActor, mark: number | undefined): void {
+    if (mark !== undefined) this.checked.set(actor, { mark, at });
   }
 
   /** When the caller was checked; undefined where that is not known, or something may have changed since. */
@@ -176,7 +230,7 @@ export class RecentChecks {
 
   /** Whether nothing has changed since then. */
   isNewest(mark: number | undefined): boolean {
-    return mark !== undefined && mark === this.mark();
+    return mark !== undefined && mark === this.now();
   }
 
   /** Whether nothing has changed since a time by `performance.now()`, at which another process checked a caller. */
@@ -184,7 +238,8 @@ export class RecentChecks {
     return time !== undefined && this.topics.isQuietSince(time - CLOCK_MS, ...KINDS);
   }
 
-  private mark(): number | undefined {
+  /** What is known of changes now; undefined where this process may not hear of all of them. */
+  now(): number | undefined {
     return this.topics.mark(...KINDS);
   }
 }
