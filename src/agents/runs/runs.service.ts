@@ -24,10 +24,14 @@ import {
 } from './runs.dto.js';
 import { headOf, type PendingApproval, type RunSubject, RunsStore, type RunWithCalls } from './runs.store.js';
 
+/** One for all: an abort without a reason makes an error, with its stack, each time. */
+const OVER = new Error('The time to wait is over');
+
 /** Watching runs, and stopping them. */
 @Injectable()
 export class RunsService implements BeforeApplicationShutdown {
-  private readonly closing = new AbortController();
+  private readonly waiting = new Set<AbortController>();
+  private isClosing = false;
 
   constructor(
     private readonly runs: RunsStore,
@@ -58,8 +62,9 @@ export class RunsService implements BeforeApplicationShutdown {
   })
   async status(actor: Actor, { call_id, chat_id, wait = 0 }: RunStatusInput): Promise<RunStatusView> {
     const wakeUp = new Subscription(this.topics, endTopic(call_id));
+    const patience = wait === 0 || dryRun() ? undefined : this.patience(wait);
     try {
-      const limit = wait === 0 || dryRun() ? undefined : this.limitOf(wait);
+      const limit = patience?.signal;
       if (limit && this.executor.isOf(call_id, actor)) {
         // Who started a run may wait for its end; whether they may still read it is asked then.
         requireScope(actor, 'chat.read');
@@ -70,6 +75,7 @@ export class RunsService implements BeforeApplicationShutdown {
       return this.view(limit ? await this.atEnd(run, wakeUp, limit) : run);
     } finally {
       wakeUp.close();
+      patience?.end();
     }
   }
 
@@ -126,7 +132,8 @@ export class RunsService implements BeforeApplicationShutdown {
 
   /** Callers that wait for an end get the status as it is now, and ask again elsewhere. */
   beforeApplicationShutdown(): void {
-    this.closing.abort();
+    this.isClosing = true;
+    for (const waiting of this.waiting) waiting.abort(OVER);
   }
 
   @Subject('run', 'workspace', ({ organization_id, workspace_id }: RunSubject) => ({
@@ -137,8 +144,17 @@ export class RunsService implements BeforeApplicationShutdown {
     return this.runs.requireSubject(actor, permission, id);
   }
 
-  private limitOf(seconds: number): AbortSignal {
-    return AbortSignal.any([AbortSignal.timeout(seconds * 1000), this.closing.signal]);
+  /** A signal that is aborted after so many seconds, or when the process is about to end. */
+  private patience(seconds: number): { signal: AbortSignal; end: () => void } {
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(OVER), seconds * 1000).unref();
+    this.waiting.add(over);
+    if (this.isClosing) over.abort(OVER);
+    const end = () => {
+      clearTimeout(timer);
+      this.waiting.delete(over);
+    };
+    return { signal: over.signal, end };
   }
 
   /** The run at its end, or as it stands when `limit` is aborted. */

@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { EntityManager, Kysely } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import type { RawBuilder, Selectable } from 'kysely';
-import { v7 } from 'uuid';
 import { storableText } from '#libs/fields/index.js';
 import { inTransaction, isDeadlock } from '#libs/resilient-postgres/index.js';
 import type { Schema } from './tables.js';
@@ -126,9 +125,6 @@ export function answeringWith<T>(whole: (part: unknown) => unknown, work: () => 
 
 /** Of a deletion that meets a deadlock each time. */
 const MAX_ATTEMPTS = 5;
-
-/** A new id: UUID version 7 (RFC 9562 section 5.7), so that ids sort by the time they were made. */
-export const newId = (): string => v7();
 
 /** The type that MikroORM would infer by itself knows neither our column types nor our table names. */
 function queryBuilder(entities: EntityManager): Kysely<Schema> {

@@ -8,7 +8,6 @@ export {
   isoOrNull,
   type KeyedRequest,
   keyedRequest,
-  newId,
   RequestLost,
   type Row,
   storable,
@@ -22,4 +21,5 @@ export {
   REQUEST_QUERY_MS,
 } from './database.module.js';
 export { migrate } from './migrate.js';
+export { newId } from './new-id.js';
 export type { Schema } from './tables.js';
