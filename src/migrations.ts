@@ -26,6 +26,7 @@ import { UnattendedRunEnds } from './agents/runs/migrations/20261129-unattended-
 import { CallImagesColumn } from './agents/runs/migrations/20261130-call-images.js';
 import { RunContextColumn } from './agents/runs/migrations/20261201-run-context.js';
 import { RunCheckedColumn } from './agents/runs/migrations/20261206-run-checked.js';
+import { EventRows } from './agents/runs/migrations/20261207-event-rows.js';
 import { Automations } from './automation/automation/migrations/20261127-automations.js';
 import { AutomationWatch } from './automation/automation/migrations/20261129-automation-watch.js';
 import { Chains } from './automation/automation/migrations/20261129-chains.js';
@@ -213,4 +214,5 @@ export const migrations = [
   { name: '20261205-version-rows', class: VersionRowsWithoutKeys },
   { name: '20261206-process-topics', class: ProcessTopics },
   { name: '20261206-run-checked', class: RunCheckedColumn },
+  { name: '20261207-event-rows', class: EventRows },
 ];

@@ -38,12 +38,22 @@ async function generateRuns(count: number, chat: string, lastEvent = '0'): Promi
   );
 }
 
-/** The events of the chat's runs, whose data is SQL over the run `r` and the number `e`. */
-async function generateEvents(chat: string, data: string): Promise<void> {
+/**
+ * The events of the chat's runs, whose data is SQL over the run `r` and the number `e`. `perRow` is SQL for how many are a row;
+ * 0: one, as older versions wrote them.
+ */
+async function generateEvents(chat: string, data: string, perRow: string): Promise<void> {
   await service.database.query(
-    `insert into run_event (run_id, id, type, data, created_at)
-     select r.id, e, case when e < r.last_event then 'text.delta' else 'run.completed' end, ${data}, now()
-     from run r, generate_series(1, r.last_event) e where r.chat_id = $1`,
+    `with event as (
+       select r.id as run_id, e as id, case when e < r.last_event then 'text.delta' else 'run.completed' end as type, ${data} as data,
+         ${perRow} as per_row
+       from run r, generate_series(1, r.last_event) e where r.chat_id = $1
+     ), old as (
+       insert into run_event (run_id, id, type, data, created_at) select run_id, id, type, data, now() from event where per_row = 0
+     )
+     insert into run_event (run_id, id, events, created_at)
+     select run_id, max(id), jsonb_agg(jsonb_build_object('type', type, 'data', data) order by id), now()
+     from event where per_row > 0 group by run_id, (id - 1) / per_row`,
     [chat],
   );
 }
@@ -55,7 +65,10 @@ function streamed(chat: string, count: number, after = 0): Promise<StreamEvent[]
   return ada.client.events(`/api/chats/${chat}/events?after=${after}`, { until });
 }
 
-describe('the stream of a chat of many runs', () => {
+describe.each([
+  ['an event', '0'],
+  ['several events', '3'],
+])('the stream of a chat of many runs whose rows are %s', (_name, perRow) => {
   let chat: string;
   const OF_RUNS = /from run\b|run_event/;
 
@@ -76,13 +89,14 @@ describe('the stream of a chat of many runs', () => {
     // Statistics know many small chats, and nothing of the large one.
     await service.database.query(
       `insert into chat (id, title, organization_id, pinned, archived, created_by, created_at, updated_at)
-       select md5('chat ' || n)::uuid, 'Other', $1, false, false, $2, now(), now() from generate_series(0, 1999) n`,
+       select md5('chat ' || n)::uuid, 'Other', $1, false, false, $2, now(), now() from generate_series(0, 1999) n
+       on conflict do nothing`,
       [ada.organizationId, ada.id],
     );
     await generateRuns(20_000, "md5('chat ' || n % 2000)::uuid");
     await service.database.query('analyze run');
     await generateRuns(RUNS, `'${chat}'`, `${EVENTS}`);
-    await generateEvents(chat, `jsonb_build_object('step', 1, 'text', 'word ' || e)`);
+    await generateEvents(chat, `jsonb_build_object('step', 1, 'text', 'word ' || e)`, perRow);
   });
 
   it('reads each run and each event once, many at a time, where statistics do not know the chat', async () => {
@@ -114,7 +128,9 @@ describe('the stream of a chat of runs of all sizes', () => {
   const stored = () =>
     service.database.query<(typeof whole)[0]>(
       `select row_number() over (order by r.number, e.id)::int as id, r.id as call_id, length(e.data ->> 'text') as size
-       from run r join run_event e on e.run_id = r.id where r.chat_id = $1 and r.merged_into is null order by 1`,
+       from run r join run_event row on row.run_id = r.id
+         cross join lateral events_of_row(row.id, row.type, row.data, row.events) e
+       where r.chat_id = $1 and r.merged_into is null order by 1`,
       [chat],
     );
 
@@ -126,10 +142,11 @@ describe('the stream of a chat of runs of all sizes', () => {
       `'${chat}'`,
       'case n % 50 when 0 then 0 when 1 then 1 when 25 then 700 else n % 7 + 1 end',
     );
-    // Large ones: a page ends in the middle of a run, and between two.
+    // Large ones: a page ends in the middle of a row, in the middle of a run, and between two.
     await generateEvents(
       chat,
-      `jsonb_build_object('text', e || repeat('x', case when r.number % 5 = 0 then 30000 else 9 end))`,
+      `jsonb_build_object('text', e || repeat('x', case r.number % 5 when 0 then 30000 when 1 then 2000 else 9 end))`,
+      'r.number % case r.number % 5 when 0 then 2 when 1 then 8 else 11 end',
     );
     await service.database.query(
       `with numbered as (
@@ -155,7 +172,8 @@ describe('the stream of a chat of runs of all sizes', () => {
          from run where chat_id = $1 and merged_into is null
        ), found as (select id, before from shown where n = ${WAITING}
        ), unended as (
-         update run_event set type = 'text.delta' from found where run_id = found.id and type = 'run.completed'
+         update run_event set type = replace(type, 'run.completed', 'text.delta'),
+           events = replace(events::text, 'run.completed', 'text.delta')::jsonb from found where run_id = found.id
        )
        update run set status = 'pending', state = 'waiting' from found where run.id = found.id
        returning run.id, before`,

@@ -504,7 +504,7 @@ describe('the stream of a chat', () => {
     const served = sockets.find(socket => socket.remotePort === slow.localPort);
     await agent.ended(run);
     const total = await service.database.query(
-      'select sum(length(data::text))::int as bytes from run_event where run_id = $1',
+      'select sum(length(events::text))::int as bytes from run_event where run_id = $1',
       [run.call_id],
     );
     expect(total[0]?.bytes).toBeGreaterThan(1_000_000);

@@ -12,6 +12,7 @@ import {
   RunEventPages,
   type RunPart,
 } from './run-events.store.js';
+import { eventsOf } from './run-rows.store.js';
 
 /** Runs that are looked at for one page. */
 const MAX_RUNS = 64;
@@ -88,10 +89,9 @@ export class ChatEventsStore {
 
   private async query(chatId: string, runId: string, limit: number): Promise<EventPage<NextPart>> {
     const found = sql`
-      select next.position, e.* from next cross join lateral (
-        select id, type, data, octet_length(data::text) as bytes from run_event
-        where run_id = next.id and next.has_ended order by id limit greatest(${limit}::int - next.before, 0)
-      ) e`;
+      select next.position, event.*, octet_length(event.data::text) as bytes from next cross join lateral (
+        select * from run_event where run_id = next.id and next.has_ended order by id limit greatest(${limit}::int - next.before, 0)
+      ) row cross join lateral ${eventsOf('row')} event`;
     const { rows } = await sql<NextRow>`
       with here as (
         select number, last_event from run where id = ${runId} and status <> 'pending'

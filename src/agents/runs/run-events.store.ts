@@ -4,6 +4,7 @@ import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import type { ServerEvent } from '#libs/fastify-hardening/index.js';
 import { SharedLookups } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
+import { eventsOf } from './run-rows.store.js';
 import { MAX_FIELD_BYTES } from './run-state.js';
 
 /** What a page of events may take, besides its first one. */
@@ -18,7 +19,7 @@ const KEPT_MS = 5_000;
 /** A page this large is kept; a smaller one is read faster than it is kept. */
 const WORTH_KEEPING_BYTES = PAGE_BYTES / 4;
 
-/** Which page: of which run, after which event, and how many events are looked at. */
+/** Which page: of which run, after which event, and how many rows are looked at. */
 export interface PageAfter {
   readonly runId: string;
   readonly after: number;
@@ -81,8 +82,8 @@ export class RunEventPages {
   constructor(private readonly database: Database) {}
 
   /**
-   * Events of a run after event number `after`, in order: as many as fit into {@link PAGE_BYTES}, `limit` at most, and one
-   * at least. Of one that is larger, as older versions wrote them, the large fields are left out. Throws the reason of
+   * Events of a run after event number `after`, in order: as many as fit into {@link PAGE_BYTES}, those of `limit` rows at
+   * most, and one at least. Of one that is larger, as older versions wrote them, the large fields are left out. Throws the reason of
    * `signal` when that is aborted before the turn has come.
    */
   async read(page: PageAfter, reader: PageReader): Promise<ServerEvent[]> {
@@ -134,8 +135,9 @@ export class RunEventPages {
 
   private async query({ runId, after, limit }: PageAfter): Promise<EventPage> {
     const found = sql`
-      select 1 as position, id, type, data, octet_length(data::text) as bytes from run_event
-      where run_id = ${runId} and id > ${after} order by id limit ${limit}`;
+      select 1 as position, event.*, octet_length(event.data::text) as bytes from (
+        select * from run_event where run_id = ${runId} and id > ${after} order by id limit ${limit}
+      ) row cross join lateral ${eventsOf('row')} event where event.id > ${after}`;
     const { rows } = await sql<PageRow>`${cutToPage(found)} order by id`.execute(this.database.tables());
     return pageOf([{ runId, events: rows.map(eventOf) }], rows);
   }

@@ -7,7 +7,15 @@ import { Metrics } from '../../platform/metrics/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { MessagePart } from '../chats/index.js';
 import { transition } from './run-rows.store.js';
-import { claimTopic, RUN_STATES, type RunRow, type RunState, runnableTopic, runTopic } from './run-state.js';
+import {
+  claimTopic,
+  RUN_STATES,
+  type RunRow,
+  type RunState,
+  runnableTopic,
+  runTopic,
+  stepStarted,
+} from './run-state.js';
 import { runsInTurn } from './run-turns.store.js';
 
 /** Organizations and people whose last turns a process remembers. */
@@ -245,11 +253,10 @@ export class RunQueue {
           last_event = last_event + case attempt when 0 then 2 else 1 end
         from chosen where run.id = chosen.id returning run.*
       ), told as (
-        insert into run_event (run_id, id, type, data, created_at)
-        select id, last_event - (attempt = 1)::int, 'run.started',
-          jsonb_build_object('call_id', id, 'attempt', attempt, 'model', model), now() from claimed
-        union all
-        select id, last_event, 'step.started', jsonb_build_object('step', 1), now() from claimed where attempt = 1
+        insert into run_event (run_id, id, events, created_at)
+        select id, last_event, jsonb_build_array(jsonb_build_object('type', 'run.started',
+            'data', jsonb_build_object('call_id', id, 'attempt', attempt, 'model', model)))
+          || case attempt when 1 then ${JSON.stringify([stepStarted(1)])}::jsonb else '[]' end, now() from claimed
       )
       select ${claimedColumns('claimed')}, case when attempt = 1 and not authority_changed then
           (extract(epoch from now() - checked_at) * 1000)::float8 end as checked_ms, (

@@ -31,11 +31,36 @@ export function transition(name: keyof typeof TRANSITIONS): { set: Sql; from: Sq
   };
 }
 
+/** Of events that take more together, each is a row of its own: a page that ends among them does not read all. */
+const MAX_ROW_CHARACTERS = 16 * 1024;
+
 /** Appends events to the log of the run in `run`, whose last_event counts them already. */
-export const eventRows = (run: Sql, events: readonly NewEvent[]): Sql => sql`
-  insert into run_event (run_id, id, type, data, created_at)
-  select r.id, r.last_event - ${events.length} + e.ordinality, e.value ->> 'type', e.value -> 'data', now()
-  from ${run} r, jsonb_array_elements(${storable(events.map(bounded))}::jsonb) with ordinality as e`;
+export function eventRows(run: Sql, events: readonly NewEvent[]): Sql {
+  if (events.length === 0) return sql`select from ${run}`;
+  const stored = storable(events.map(bounded));
+  if (stored.length <= MAX_ROW_CHARACTERS)
+    return sql`
+      insert into run_event (run_id, id, events, created_at)
+      select r.id, r.last_event, ${stored}::jsonb, now() from ${run} r`;
+  return sql`
+    insert into run_event (run_id, id, events, created_at)
+    select r.id, r.last_event - ${events.length} + e.ordinality, jsonb_build_array(e.value), now()
+    from ${run} r, jsonb_array_elements(${stored}::jsonb) with ordinality as e`;
+}
+
+/** SQL for the events of a row of run_event, each by itself: its number, type and data. */
+export const eventsOf = (row: string): Sql =>
+  sql.raw(`events_of_row(${row}.id, ${row}.type, ${row}.data, ${row}.events)`);
+
+/** SQL for the number of the newest event `e` of a run for which `such` holds; null where there is none. */
+export const newestEvent = (runId: string, such: Sql): Sql => sql`(
+  select e.id from run_event row cross join lateral ${eventsOf('row')} e
+  where row.run_id = ${runId} and ${such} order by row.id desc, e.id desc limit 1)`;
+
+/** SQL for the events of a run after number `after`, which may be null: none, then. */
+export const eventsAfter = (runId: string, after: Sql): Sql => sql`(
+  select e.* from run_event row cross join lateral ${eventsOf('row')} e
+  where row.run_id = ${runId} and row.id > ${after} and e.id > ${after})`;
 
 /** A finished model call. */
 export interface FinishedStep {
@@ -154,9 +179,9 @@ export function ending(id: string, end: RunEnd): { event: NewEvent; change: Sql;
       where r.merged_into = fenced.id and r.status = 'pending' returning r.id, r.last_event,
         ${notifyTopic(runTopic.sql(sql`r.id`))}, ${notifyTopic(endTopic.sql(sql`r.id`))}
     ), merged_events as (
-      insert into run_event (run_id, id, type, data, created_at)
-      select id, last_event, ${type}, jsonb_build_object('call_id', id) || ${storable(bounded({ type, data }).data)}::jsonb,
-        now() from merged)`;
+      insert into run_event (run_id, id, events, created_at)
+      select id, last_event, jsonb_build_array(jsonb_build_object('type', ${type}::text,
+        'data', jsonb_build_object('call_id', id) || ${storable(bounded({ type, data }).data)}::jsonb)), now() from merged)`;
   return { event: { type, data: { call_id: id, ...data } }, change, also: [merged] };
 }
 

@@ -150,7 +150,8 @@ export const LAST_EVENTS: readonly string[] = ['run.completed', 'run.failed'] sa
 
 declare global {
   interface ColumnTypes {
-    'run_event.data': Record<string, unknown>;
+    'run_event.data': Record<string, unknown> | null;
+    'run_event.events': NewEvent[] | null;
   }
 }
 

@@ -5,7 +5,7 @@ import { notifyTopic } from '../../platform/topics/index.js';
 import { ApprovalsStore } from '../approvals/index.js';
 import { QuestionsStore } from '../questions/index.js';
 import type { RunJournal } from './run-journal.store.js';
-import { eventRows, transition } from './run-rows.store.js';
+import { eventRows, eventsAfter, newestEvent, transition } from './run-rows.store.js';
 import {
   approvalResolvedEvent,
   claimTopic,
@@ -117,10 +117,10 @@ export class RunWriter {
 
   /** The text of the step that was cut off, which is kept as part of the conversation; else what the last step said. */
   async keepCutOff(unit: UnitOfWork, { id, chat_id, number }: RunJournal['run']): Promise<string> {
+    const stepBegan = sql`coalesce(${newestEvent(id, sql`e.type in ('step.finished', 'step.restarted')`)}, 0)`;
     const { rows: cut } = await sql<{ text: string | null }>`
-      select string_agg(data ->> 'text', '' order by id) as text from run_event
-      where run_id = ${id} and type = 'text.delta' and id > coalesce(
-        (select max(id) from run_event where run_id = ${id} and type in ('step.finished', 'step.restarted')), 0)`.execute(
+      select string_agg(e.data ->> 'text', '' order by e.id) as text from ${eventsAfter(id, stepBegan)} e
+      where e.type = 'text.delta'`.execute(
       unit.tables(),
     );
     const text = cut[0]?.text;
@@ -141,14 +141,13 @@ export class RunWriter {
 
   /** Calls without a result get one, so that the next turn of the chat is whole: what they gave before they were stopped. */
   async closeCalls(unit: UnitOfWork, runId: string, ofPlanned: string): Promise<void> {
+    const callBegan = newestEvent(runId, sql`e.type = 'tool.started' and e.data ->> 'id' = c.call_id`);
     await sql`
       update tool_call c set is_error = true, finished_at = now(), state = 'finished',
         output = case c.state when 'started' then coalesce((
           select case when length(text) > ${MAX_KEPT_OUTPUT} then '…' else '' end || right(text, ${MAX_KEPT_OUTPUT}) || E'\n\n' from (
-            select string_agg(e.data ->> 'text', '' order by e.id) as text from run_event e
-            where e.run_id = ${runId} and e.type = 'tool.output' and e.data ->> 'id' = c.call_id and e.id > (
-              select max(b.id) from run_event b
-              where b.run_id = ${runId} and b.type = 'tool.started' and b.data ->> 'id' = c.call_id)) given), '')
+            select string_agg(e.data ->> 'text', '' order by e.id) as text from ${eventsAfter(runId, callBegan)} e
+            where e.type = 'tool.output' and e.data ->> 'id' = c.call_id) given), '')
           || ${STOPPED_CALL} else ${ofPlanned} end
       where c.run_id = ${runId} and c.state <> 'finished'`.execute(unit.tables());
   }

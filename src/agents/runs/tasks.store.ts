@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import type { Spent } from './run-limits.js';
+import { eventsAfter, newestEvent } from './run-rows.store.js';
 import type { PlannedCall, RunRow } from './run-state.js';
 
 /** A run that was handed over as a task. */
@@ -34,13 +35,15 @@ export class TasksStore {
 
   /** The task that a tool call has started, if it has; also one that was deleted since, by the run's events. */
   async find(runId: string, { step, position, callId }: PlannedCall): Promise<string | undefined> {
+    const stepEnd = newestEvent(
+      runId,
+      sql`e.type = 'step.finished' and (e.data ->> 'step')::int = ${step}`,
+    );
     const { rows } = await sql<{ id: string }>`
       select id from run where parent_id = ${runId} and parent_step = ${step} and parent_position = ${position}
       union all
-      select (data ->> 'task_call_id')::uuid from run_event
-      where run_id = ${runId} and type = 'tool.output' and data ->> 'id' = ${callId} and data ->> 'task_call_id' is not null
-        and id > (select max(s.id) from run_event s
-          where s.run_id = ${runId} and s.type = 'step.finished' and (s.data ->> 'step')::int = ${step})
+      select (e.data ->> 'task_call_id')::uuid from ${eventsAfter(runId, stepEnd)} e
+      where e.type = 'tool.output' and e.data ->> 'id' = ${callId} and e.data ->> 'task_call_id' is not null
       limit 1`.execute(this.database.tables());
     return rows[0]?.id;
   }
