@@ -120,9 +120,7 @@ export class RunWriter {
     const stepBegan = sql`coalesce(${newestEvent(id, sql`e.type in ('step.finished', 'step.restarted')`)}, 0)`;
     const { rows: cut } = await sql<{ text: string | null }>`
       select string_agg(e.data ->> 'text', '' order by e.id) as text from ${eventsAfter(id, stepBegan)} e
-      where e.type = 'text.delta'`.execute(
-      unit.tables(),
-    );
+      where e.type = 'text.delta'`.execute(unit.tables());
     const text = cut[0]?.text;
     if (text) {
       await sql`

@@ -35,10 +35,7 @@ export class TasksStore {
 
   /** The task that a tool call has started, if it has; also one that was deleted since, by the run's events. */
   async find(runId: string, { step, position, callId }: PlannedCall): Promise<string | undefined> {
-    const stepEnd = newestEvent(
-      runId,
-      sql`e.type = 'step.finished' and (e.data ->> 'step')::int = ${step}`,
-    );
+    const stepEnd = newestEvent(runId, sql`e.type = 'step.finished' and (e.data ->> 'step')::int = ${step}`);
     const { rows } = await sql<{ id: string }>`
       select id from run where parent_id = ${runId} and parent_step = ${step} and parent_position = ${position}
       union all

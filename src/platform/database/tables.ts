@@ -475,7 +475,8 @@ export interface Schema {
     context: Json<'run.context'> | null; checked_at: Time | null;
   };
   run_event: {
-    run_id: string; id: number; type: string; data: Json<'run_event.data'>; created_at: Time;
+    run_id: string; id: number; type: string | null; data: Json<'run_event.data'> | null; created_at: Time;
+    events: Json<'run_event.events'> | null;
   };
   run_step: {
     run_id: string; number: number; finish_reason: string; model_used: string | null;
