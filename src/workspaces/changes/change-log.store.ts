@@ -6,6 +6,7 @@ import { WorkspaceFolders } from '../core/index.js';
 import { type Change, isAt, placeOf, recording, stepOf } from './change-rows.store.js';
 import type { Intent } from './intent.js';
 import type { JoinedRecording } from './joined-write.js';
+import { RecentRuns } from './recent-runs.js';
 import { type Writer, withRevisions } from './writer.js';
 
 /** A row of the log: `seq` orders changes of all workspaces; `id` numbers those of one, once no write can merge into it. */
@@ -60,6 +61,7 @@ export function newestChange(workspaceId: string): RawBuilder<string> {
 @Injectable()
 export class ChangeLog {
   private readonly keepers: Keeper[] = [];
+  private readonly recentRuns = new RecentRuns();
 
   constructor(
     private readonly database: Database,
@@ -119,8 +121,8 @@ export class ChangeLog {
     const writer = { type: writer_type, id: writer_id };
     const batch = await withRevisions(writer, this.folders.reader(workspace_id), changes);
     return {
-      parts: recording(workspace_id, writer, batch, stepOf({ id, recorded }, 0, null)),
-      committed: () => this.topics.publish(changesTopic(workspace_id)),
+      parts: this.recording(workspace_id, writer, batch, stepOf({ id, recorded }, 0, null)),
+      committed: () => this.recorded(workspace_id, writer),
     };
   }
 
@@ -131,9 +133,25 @@ export class ChangeLog {
     step: RawBuilder<unknown>,
   ): Promise<boolean> {
     const { rows } = await sql`
-      with ${recording(workspaceId, writer, changes, step)} select from step`.execute(this.database.tables());
-    this.topics.publish(changesTopic(workspaceId));
+      with ${this.recording(workspaceId, writer, changes, step)} select from step`.execute(this.database.tables());
+    this.recorded(workspaceId, writer);
     return rows.length > 0;
+  }
+
+  private recording(
+    workspaceId: string,
+    writer: Writer,
+    changes: readonly Change[],
+    step: RawBuilder<unknown>,
+  ): RawBuilder<unknown> {
+    const mayMerge = this.recentRuns.mayHave(writer);
+    this.recentRuns.note(writer);
+    return recording(workspaceId, writer, changes, step, mayMerge);
+  }
+
+  private recorded(workspaceId: string, writer: Writer): void {
+    this.recentRuns.note(writer);
+    this.topics.publish(changesTopic(workspaceId));
   }
 
   /**

@@ -36,21 +36,29 @@ export function isAt(column: PathColumn, workspaceId: string, path: RawBuilder<s
 
 /**
  * Common table expressions that record changes of a workspace: `present` locks it, which has to come first; without a row in
- * `step`, nothing is recorded.
+ * `step`, nothing is recorded. Without `mayMerge`, the log has no change of the writer with which these could be one.
  */
 export function recording(
   workspaceId: string,
   { type, id }: Writer,
   changes: readonly Change[],
   step: Sql,
+  mayMerge = true,
 ): Sql {
   const runId = type === 'run' ? id : null;
-  return sql`present as (
-        select id from workspace where id = ${workspaceId} for key share
-      ), step as (${step}), given as materialized (
+  const given = sql`
         select n, g ->> 'path' as path, g ->> 'kind' as kind, g ->> 'from' as from_path,
           (g ->> 'size')::bigint as size, g ->> 'etag' as etag, g ->> 'revision' as revision
-        from step, jsonb_array_elements(${JSON.stringify(changes)}::jsonb) with ordinality as e(g, n)
+        from step, jsonb_array_elements(${JSON.stringify(changes)}::jsonb) with ordinality as e(g, n)`;
+  const added = sql`
+        insert into workspace_change
+          (workspace_id, path, kind, from_path, size, etag, revision, writer_type, writer_id, run_id, created_at, changed_at)
+        select present.id, g.path, g.kind, g.from_path, g.size, g.etag, g.revision, ${type}, ${id}, ${runId}::uuid, now(), now()`;
+  const present = sql`present as (
+        select id from workspace where id = ${workspaceId} for key share
+      ), step as (${step})`;
+  if (!mayMerge) return sql`${present}, added as (${added} from (${given}) g, present order by g.n)`;
+  return sql`${present}, given as materialized (${given}
       ), newest as materialized (
         select g.*, c.seq, c.kind as old_kind from given g, lateral (
           select * from workspace_change c
@@ -66,10 +74,7 @@ export function recording(
           else n.kind end
         from newest n where c.seq = n.seq and coalesce(c.id, 0) = 0 and c.captured::int = 0 -- not by an index of open changes, which are many
         returning n.n
-      ), added as (
-        insert into workspace_change
-          (workspace_id, path, kind, from_path, size, etag, revision, writer_type, writer_id, run_id, created_at, changed_at)
-        select present.id, g.path, g.kind, g.from_path, g.size, g.etag, g.revision, ${type}, ${id}, ${runId}::uuid, now(), now()
+      ), added as (${added}
         from given g, present where g.n not in (select n from merged) order by g.n
       )`;
 }
