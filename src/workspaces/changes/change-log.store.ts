@@ -133,7 +133,9 @@ export class ChangeLog {
     step: RawBuilder<unknown>,
   ): Promise<boolean> {
     const { rows } = await sql`
-      with ${this.recording(workspaceId, writer, changes, step)} select from step`.execute(this.database.tables());
+      with ${this.recording(workspaceId, writer, changes, step)} select from step`.execute(
+      this.database.tables(),
+    );
     this.recorded(workspaceId, writer);
     return rows.length > 0;
   }
