@@ -86,7 +86,8 @@ export class WriteIntents {
         began_at: begun,
       },
       isAtRisk: row?.risk !== false,
-      isCrossed: !row || row.others.length === MAX_OTHERS || !row.others.every(other => this.leases.isThere(other)),
+      isCrossed:
+        !row || row.others.length === MAX_OTHERS || !row.others.every(other => this.leases.isThere(other)),
     };
   }
 
