@@ -567,7 +567,7 @@ describe('a run whose sender', () => {
     const run = await new AgentClient(cleo.client).send('work', { workspace_id });
     await model.received(from + 2);
     const told = new Promise<void>(resolve => {
-      service.app.get(Topics).subscribe(accessTopic(cleo.id), resolve);
+      service.app.get(Topics).subscribe(accessTopic(cleo.id), () => resolve());
     });
     const member = `/api/workspaces/${workspace_id}/members/${cleo.id}`;
     expect((await ada.client.put(member, { role: 'viewer' })).status).toBe(200);

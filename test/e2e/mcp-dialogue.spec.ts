@@ -438,7 +438,7 @@ describe('a session', () => {
         404,
       );
     const told = new Promise<void>(resolve => {
-      service.app.get(Topics, { strict: false }).subscribe('mcp-session-ended' as Topic, resolve);
+      service.app.get(Topics, { strict: false }).subscribe('mcp-session-ended' as Topic, () => resolve());
     });
     expect((await send(other.url, session, undefined, 'DELETE')).status).toBe(204);
     await told;
@@ -482,6 +482,17 @@ describe('a session', () => {
     expect((await send(other.url, session, { jsonrpc: '2.0', ...cancelled })).status).toBe(202);
     expect((await answer).status).toBe(202);
     expect(await isThere('ended')).toBe(false);
+  });
+
+  it('keeps its calls when processes have everything looked at again', async () => {
+    const session = await begin(ada);
+    const params = { name: 'bash', arguments: { workspace_id: workspace, command: 'touch kept; sleep 1' } };
+    const begun = appearance('kept');
+    const answer = send(service.url, session, { jsonrpc: '2.0', id: 'kept', method: 'tools/call', params });
+    await begun;
+    other.app.get(Topics, { strict: false }).publishEverything();
+    service.app.get(Topics, { strict: false }).publishEverything();
+    expect((await answer).status).toBe(200);
   });
 
   it('is forgotten after a week without use', async () => {

@@ -466,7 +466,7 @@ describe('another process', () => {
     expect(await verify(body.access_token)).toBeDefined();
 
     const told = new Promise<void>(resolve => {
-      there.app.get(Topics, { strict: false }).subscribe('oauth-signing-keys' as Topic, resolve);
+      there.app.get(Topics, { strict: false }).subscribe('oauth-signing-keys' as Topic, () => resolve());
     });
     await service.database.query(
       `update secret set created_at = created_at - interval '31 days' where place = 'oauth_signing_key'`,

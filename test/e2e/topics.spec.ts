@@ -45,7 +45,7 @@ describe('Topics of several processes', () => {
 
   const next = (topics: Topics, topic: Topic) =>
     new Promise<void>(resolve => {
-      topics.subscribe(topic, resolve);
+      topics.subscribe(topic, () => resolve());
     });
 
   it('are heard by those that listen', async () => {
@@ -189,6 +189,20 @@ describe('Topics of several processes', () => {
     const heard = next(other.topics, news('of', 'one'));
     topics.publish(news('of', 'one'));
     await heard;
+  });
+
+  it('say whether they were published, or may have been', async () => {
+    const { topics } = await joined();
+    const other = await joined();
+    await look(topics, () => !topics.hasSubscribers(NEWS));
+    const heard: boolean[] = [];
+    other.topics.subscribe(NEWS, wasPublished => heard.push(wasPublished));
+    while (heard.length === 0) await sleep(5);
+    expect(heard).not.toContain(true);
+    topics.publish(NEWS);
+    while (!heard.includes(true)) await sleep(5);
+    other.topics.publishEverything();
+    expect(heard.at(-1)).toBe(false);
   });
 
   it('are sent all to a process that does not say what it listens to', async () => {

@@ -191,8 +191,11 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
     this.peers.send(EVERYTHING);
   }
 
-  /** Calls `wake` each time `topic` is published; returns what ends that. */
-  subscribe(topic: Topic, wake: () => void): () => void {
+  /**
+   * Calls `wake` each time `topic` is published, with true, and with false where it may have been; returns what ends that. Who has
+   * nowhere to look what happened goes by what was published for certain.
+   */
+  subscribe(topic: Topic, wake: (wasPublished: boolean) => void): () => void {
     const end = this.peers.listenTo(kindOf(topic));
     this.subscribers.on(topic, wake);
     return () => {
@@ -247,7 +250,7 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private emit(topic: string): void {
     this.countOne(kindOf(topic));
-    this.subscribers.emit(topic);
+    this.subscribers.emit(topic, true);
   }
 
   private countOne(kind: string): void {
@@ -258,13 +261,13 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
   private wakeKind(kind: string): void {
     this.countOne(kind);
     for (const topic of this.subscribers.eventNames())
-      if (kindOf(String(topic)) === kind) this.subscribers.emit(topic);
+      if (kindOf(String(topic)) === kind) this.subscribers.emit(topic, false);
   }
 
   private wakeAll(): void {
     this.wakings++;
     this.wokenAt = performance.now();
-    for (const topic of this.subscribers.eventNames()) this.subscribers.emit(topic);
+    for (const topic of this.subscribers.eventNames()) this.subscribers.emit(topic, false);
   }
 }
 

@@ -30,7 +30,9 @@ export class McpCancellations implements Cancellations {
   }
 
   onCancel(name: string, listener: () => void): () => void {
-    return this.topics.subscribe(cancelTopic(name), listener);
+    return this.topics.subscribe(cancelTopic(name), wasPublished => {
+      if (wasPublished) listener();
+    });
   }
 }
 
