@@ -2,7 +2,7 @@
 export interface Cancellation {
   /** Why it is over; undefined as long as it is not. */
   readonly reason: unknown;
-  /** Told once, with the reason. */
+  /** Called once, with the reason. */
   onCancel(listener: (reason: unknown) => void): void;
   offCancel(listener: (reason: unknown) => void): void;
 }

@@ -20,12 +20,12 @@ export async function fingerprint(root: string, paths: readonly string[]): Promi
   try {
     const found = await lstatAll(paths.map(at => path.join(root, at)));
     const changes = found.map(stats => (stats ? Number(stats.ctimeMs) : 0));
-    return { text: found.map(told).join('\n'), changedAt: Math.max(0, ...changes) };
+    return { text: found.map(textOf).join('\n'), changedAt: Math.max(0, ...changes) };
   } catch (error) {
     throw asWorkspaceError(error, '');
   }
 }
 
-function told(stats: BigIntStats | null): string {
+function textOf(stats: BigIntStats | null): string {
   return stats ? `${stats.dev.toString(36)}-${stats.mode.toString(36)}-${revisionOf(stats)}` : '-';
 }

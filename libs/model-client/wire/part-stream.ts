@@ -17,7 +17,7 @@ export interface EventReader {
 /** Parts that wait for their reader before the connection is told to wait. */
 const MAX_WAITING = 64;
 
-/** Reads an answer of server-sent events. Returns what stops it, after which the observer is told nothing any more. */
+/** Reads an answer of server-sent events. Returns what stops it, after which nothing of it is called any more. */
 export function observeParts(
   body: Readable,
   open: (emit: Emit) => EventReader,
@@ -77,7 +77,7 @@ export function observeParts(
   };
 }
 
-/** The same as a stream. Whoever cancels it, closes the connection. */
+/** The same as a stream. To cancel it closes the connection. */
 export function streamParts(
   body: Readable,
   open: (emit: Emit) => EventReader,

@@ -9,7 +9,7 @@ export interface Announcement {
 }
 
 /**
- * The kinds of topics that this process listens to. Others are told of a kind by its row in `process`, and send no other;
+ * The kinds of topics that this process listens to. Others find the kinds in its row of `process`, and send no other;
  * it is kept for a while, so that what is subscribed to again and again is written down once.
  */
 export class Interests {
