@@ -344,7 +344,12 @@ export const MUTANTS = [
   ],
   // Who decides about the calls of a run, and how often a device asks.
   [deciding, 'if (found?.mayDecide && standingOf', 'if (found && standingOf', approving],
-  [deciding, "if (problem.status === 403) return 'looks';", "if (problem.status !== 500) return 'looks';", approving],
+  [
+    deciding,
+    "if (problem.status === 403) return 'looks';",
+    "if (problem.status !== 500) return 'looks';",
+    approving,
+  ],
   [polls, 'coalesce(poll_seconds, ${POLL_SECONDS}) + ${SLOWER_BY_SECONDS}', '${POLL_SECONDS}', pace],
   [polls, 'polled_at is null or\n', 'true or\n', pace],
   // Who may ask a model.
