@@ -37,28 +37,30 @@ export class RunExecutor {
    * its end; returns what forgets it.
    */
   expect(runId: string, actor: Actor): () => void {
+    return this.note(runId, actor, ACCEPTED_MS);
+  }
+
+  async execute(run: ClaimedRun, stopping: AbortSignal): Promise<void> {
+    const forget = this.note(run.id, run.actor);
+    try {
+      await this.work(run, stopping);
+    } finally {
+      forget();
+    }
+  }
+
+  /** Notes who started a run until it has ended, and no longer than `forMs` where that is given; returns what forgets it. */
+  private note(runId: string, actor: Actor, forMs?: number): () => void {
     this.starters.set(runId, actor);
     const forget = () => {
       clearTimeout(timer);
       unsubscribe();
       if (this.starters.get(runId) === actor) this.starters.delete(runId);
     };
-    const unsubscribe = this.topics.subscribe(endTopic(runId), forget);
-    const timer = setTimeout(forget, ACCEPTED_MS).unref();
-    return forget;
-  }
-
-  async execute(run: ClaimedRun, stopping: AbortSignal): Promise<void> {
-    const forget = () => void this.starters.delete(run.id);
-    this.starters.set(run.id, run.actor);
     // Published before the work returns: whoever asks after that must not wait for it.
-    const unsubscribe = this.topics.subscribe(endTopic(run.id), forget);
-    try {
-      await this.work(run, stopping);
-    } finally {
-      unsubscribe();
-      forget();
-    }
+    const unsubscribe = this.topics.subscribe(endTopic(runId), forget);
+    const timer = forMs === undefined ? undefined : setTimeout(forget, forMs).unref();
+    return forget;
   }
 
   /** Whether the caller started the run, here and with the same credential, and it has not ended: its end is published. */

@@ -35,10 +35,10 @@ export class ContentsCache {
     if (isFaulty(contents)) return contents;
     const paths = pathsOf(contents);
     if (paths.length > MAX_PATHS) return contents;
-    const now = await files.fingerprint(SOURCES);
-    const all = await files.fingerprint(paths);
-    if (now.text === before.text && isSettled(all, beganAt))
-      this.keep(workspaceId, { paths, fingerprint: all.text, contents });
+    const now = await files.fingerprint(paths);
+    // The sources come first in both.
+    if (now.text.startsWith(`${before.text}\n`) && isSettled(now, beganAt))
+      this.keep(workspaceId, { paths, fingerprint: now.text, contents });
     return contents;
   }
 

@@ -1,5 +1,5 @@
 /**
- * Aborted as soon as one of others is, or by itself. It is let go of at the end of the attempt, unlike `AbortSignal.any`, which
+ * Aborted as soon as one of others is, or by itself. It is released at the end of the attempt, unlike `AbortSignal.any`, which
  * leaves its weak references to the garbage collector: they cost more than the rest of it where attempts are short.
  */
 export class AttemptSignal {
