@@ -40,6 +40,7 @@ function records(text: string, name: string): string[][] | undefined {
     return parse(text, {
       delimiter: delimiterOf(text, name),
       bom: true,
+      record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       relax_quotes: true,
       skip_empty_lines: true,
@@ -54,7 +55,7 @@ function records(text: string, name: string): string[][] | undefined {
 /** Many programs write semicolons where the comma is the decimal sign. */
 function delimiterOf(text: string, name: string): string {
   if (/\.tsv$/i.test(name)) return '\t';
-  const [line = ''] = text.split('\n', 1);
+  const [line = ''] = text.split(/[\r\n]/, 1);
   const count = (sign: string) => line.split(sign).length;
   return [';', '\t'].find(sign => count(sign) > count(',')) ?? ',';
 }

@@ -54,6 +54,8 @@ describe('a table', () => {
 
   it.each([
     ['a.csv', 'a;b\n1;2\n'],
+    ['a.csv', '\uFEFFa;b\r\n1;2\n1;2\r\r\n'],
+    ['a.csv', 'a;b\r1;2\r'],
     ['a.csv', 'a\tb\n1\t2\n'],
     ['a.tsv', 'a\tb\n1\t2\n'],
   ])('of %s %j has its own delimiter', (name, text) => {

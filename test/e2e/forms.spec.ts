@@ -130,6 +130,26 @@ describe('the file for responses', () => {
     expect(await rowsOf(csv)).toEqual([['name'], ['first'], ['second']]);
   });
 
+  it('that Excel saved keeps its line ends and BOM, and no response twice', async () => {
+    const made = await forms.make(ONE);
+    const csv = `${nameOf(made)}.csv`;
+    await forms.send(made, { name: 'first' });
+    await forms.written(made);
+    const saved = `\uFEFF${(await forms.text(csv)).replaceAll(',', ';').replaceAll('\n', '\r\n')}`;
+    await forms.write(csv, saved);
+    await forms.send(made, { name: 'second' });
+    await forms.written(made);
+    await forms.send(made, { name: 'third' });
+    await forms.written(made);
+    const rows =
+      /^\uFEFFsubmission_id;submitted_at;name\r\n[^\r\n]+;first\r\n[^\r\n]+;second\r\n[^\r\n]+;third\r\n$/;
+    const bytes = async () => (await forms.bytes(csv)).toString();
+    expect(await bytes()).toMatch(rows);
+    await ada.client.post(`/api/forms/${made.id}/rebuild`);
+    await forms.written(made);
+    expect(await bytes()).toMatch(rows);
+  });
+
   it('has no formulas; JSON has what was written', async () => {
     const made = await forms.make(
       'title: T\nfields:\n  - { id: a, label: A, type: text }\n  - { id: n, label: N, type: number }\n',

@@ -72,11 +72,13 @@ export class Forms {
     }
   }
 
-  async text(path: string): Promise<string> {
+  text = async (path: string): Promise<string> => new TextDecoder().decode(await this.bytes(path));
+
+  async bytes(path: string): Promise<Buffer> {
     const address = `${this.place}/files/download?path=${encodeURIComponent(path)}`;
     const answer = await this.owner.client.raw('GET', address);
     if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}`);
-    return answer.text();
+    return Buffer.from(await answer.arrayBuffer());
   }
 
   /** The rows of a file for responses. */

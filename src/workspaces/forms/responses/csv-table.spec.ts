@@ -26,9 +26,29 @@ describe('rows of a file', () => {
     );
   });
 
-  it('are as spreadsheets save them', () => {
-    expect(add('\uFEFFsubmission_id;submitted_at;name\r\n0;t;n\r\n', row('1', 'a;b'))).toBe(
-      '\uFEFFsubmission_id;submitted_at;name\r\n0;t;n\r\n1;t;"a;b"\n',
+  it.each([
+    ['Excel', '\uFEFFsubmission_id,submitted_at,name\r\n0,t,n\r\n', '1,t,a;b\r\n2,t,c\r\n'],
+    ['Excel in German', '\uFEFFsubmission_id;submitted_at;name\r\n0;t;n\r\n', '1;t;"a;b"\r\n2;t;c\r\n'],
+    ['an old Mac', 'submission_id\tsubmitted_at\tname\r0\tt\tn\r', '1\tt\ta;b\r2\tt\tc\r'],
+    ['Excel without a last line end', 'submission_id,submitted_at,name\r\n0,t,n', '\r\n1,t,a;b\r\n2,t,c\r\n'],
+    ['hands in several editors', 'submission_id,submitted_at,name\n0,t,n\r\n9,t,m\r', '1,t,a;b\n2,t,c\n'],
+    ['a header of two lines', 'submission_id,submitted_at,name,"x\ny"\r\n', '1,t,a;b,\r\n2,t,c,\r\n'],
+  ])('end as the file of %s does, one response after the other', (_, text, lines) => {
+    const once = add(text, row('1', 'a;b'));
+    const twice = add(once as string, row('2', 'c'));
+    expect(twice).toBe(text + lines);
+    expect(add(twice as string, row('1', 'a;b'), row('2', 'c'))).toBeNull();
+  });
+
+  it('are found by their ids, whatever mixture of line ends stands between them', () => {
+    const text = 'submission_id,submitted_at,name\r\n1,t,"a\r\nb"\n2,t,c\r\r\n3,t,d\n\n 4 ,t,e';
+    const rows = ['1', '2', '3', '4'].map(id => row(id, 'x'));
+    expect(add(text, ...rows)).toBeNull();
+  });
+
+  it('leave BOM and line ends as they are where columns are added', () => {
+    expect(add('\uFEFFsubmission_id;old\r\n0;"x\ny"\r\n', row('1', 'a\rb'))).toBe(
+      '\uFEFFsubmission_id;old;submitted_at;name\r\n0;"x\ny";;\r\n1;;t;"a\rb"\r\n',
     );
   });
 
