@@ -6,6 +6,9 @@ import { inProject } from './lib/project.mjs';
 import { reachablePlace } from './lib/reachable.mjs';
 import { SetupError } from './lib/setup-error.mjs';
 
+// A terminal that is gone or a full volume is no reason not to start.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
 try {
   const { node, env } = await prepare({ dev: false });
   const settings = existsSync(inProject('.env')) ? ['--env-file=.env'] : [];

@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module';
 import type { Host } from './host.js';
 import { openDatabase } from './open-database.js';
 import { CannotStart, Config, mistypedSettings } from './platform/config/index.js';
-import { createLog, type Log } from './platform/log/index.js';
+import { createLog, type Log, survivesLostOutput } from './platform/log/index.js';
 import { requireDataDir, sentenceFor } from './start-failure.js';
 
 const SHELL = '/bin/sh';
@@ -87,6 +87,7 @@ function endByFault(error: unknown): void {
   void end().finally(() => leave(1));
 }
 
+survivesLostOutput();
 try {
   if (command.length > 0 && !isOperatorCommand(command)) throw new CannotStart(USAGE);
   config = Config.from(isOperatorCommand(command) ? operatorEnvironment(process.env) : process.env);

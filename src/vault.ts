@@ -4,6 +4,7 @@ import { findRunningPostgres, startPostgres } from '#libs/embedded-postgres/inde
 import { migrations } from './migrations.js';
 import { CannotStart, Config } from './platform/config/index.js';
 import { Database, migrate, ormOptions } from './platform/database/index.js';
+import { survivesLostOutput } from './platform/log/index.js';
 import { KeyRing, RootKeys, rewrapAll, VaultStore, verifyAll } from './platform/vault/index.js';
 import { requireDataDir, sentenceFor } from './start-failure.js';
 
@@ -79,6 +80,7 @@ async function withStore(connectionString: string, work: (store: VaultStore) => 
   }
 }
 
+survivesLostOutput();
 const [name = '', keyId = ''] = process.argv.slice(2);
 try {
   const command = commands[name];

@@ -45,8 +45,13 @@ export class PoolThread {
     this.worker = new Worker(PROGRAM, {
       eval: true,
       execArgv: [],
+      // Otherwise a write to our own output that fails would be a failure of theirs. Libraries print there, nothing of ours.
+      stdout: true,
+      stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
     });
+    this.worker.stdout.resume();
+    this.worker.stderr.resume();
     this.worker.unref();
     this.worker.on('message', message => this.onMessage(message));
     this.worker.on('error', error => this.lose(error as Error));

@@ -11,6 +11,8 @@ export function runLogged(name, command, args, options = {}) {
   mkdirSync(logDir, { recursive: true });
   const log = path.join(logDir, `${name}.log`);
   const file = createWriteStream(log);
+  // A full volume: the caller has the output.
+  file.on('error', () => {});
   return new Promise(resolve => {
     let output = '';
     const collect = chunk => {

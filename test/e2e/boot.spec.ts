@@ -1,6 +1,16 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,6 +19,7 @@ import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { Client } from '../harness/client.js';
 import { baseEnvironment, SERVICE } from '../harness/command.js';
 import { TestDatabase } from '../harness/database.js';
+import { parseMetrics, sumOf } from '../harness/prometheus.js';
 import { Visitor } from '../harness/visitor.js';
 
 /** The built service as a process of its own. */
@@ -256,6 +267,36 @@ describe('with the embedded database', () => {
     first.child.kill('SIGKILL');
     await first.exited;
     expect(await standing.running()).not.toBe(first);
+  });
+
+  it.each([
+    ['a full volume', ['ignore', 'full', 'full'] as const],
+    ['a pipe without a reader', ['ignore', 'pipe', 'pipe'] as const],
+  ])('starts, works and ends with a log that goes to %s', async (_, stdio) => {
+    await standing.stop();
+    const environment = { ...(await standing.environment()), LOG_FORMAT: 'json', LOG_LEVEL: 'debug' };
+    const full = openSync('/dev/full', 'w');
+    leftovers.push(() => closeSync(full));
+    const child = spawn(process.execPath, [SERVICE], {
+      env: { ...baseEnvironment(), ...environment },
+      stdio: stdio.map(one => (one === 'full' ? full : one)),
+    });
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    const service = new ServiceProcess(child);
+    leftovers.push(() => service.stop());
+    const client = new Client(`http://127.0.0.1:${environment.PORT}`);
+    const isReady = () =>
+      client.get('/api/health/ready').then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    while (service.isRunning && !(await isReady())) await new Promise(done => setTimeout(done, 50));
+    const { api_key } = JSON.parse(readFileSync(path.join(standing.dataDir, 'credentials.json'), 'utf8'));
+    expect((await client.with({ 'x-api-key': api_key }).get('/api/workspaces')).status).toBe(200);
+    const metrics = parseMetrics(await (await client.raw('GET', '/metrics')).text());
+    expect(sumOf(metrics, 'atelier_log_lines_lost_total')).toBeGreaterThan(0);
+    expect(await service.stop()).toBe(0);
   });
 
   it('says in one sentence that the folder is in use', async () => {

@@ -1,1 +1,2 @@
 export { addLogContext, createLog, Log, NestLog, withLogContext } from './log.js';
+export { lostLines, survivesLostOutput } from './output.js';

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { LoggerService } from '@nestjs/common';
 import { Logger, pino, stdSerializers } from 'pino';
 import { Config } from '../config/index.js';
+import { lineWriter } from './output.js';
 import { sourceStack } from './source-stack.js';
 
 /** What an error may say of itself besides its message; all else (rows, statements, bodies, headers) may hold secrets. */
@@ -108,7 +109,7 @@ export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>, out = 
       redact: { paths: NEVER_LOGGED, censor: '[hidden]' },
       mixin: () => contexts.getStore() ?? {},
     },
-    asText ? { write: line => out.write(textLine(line)) } : out,
+    asText ? lineWriter(out, textLine) : lineWriter(out),
   );
 }
 

@@ -1,5 +1,6 @@
 import { Global, Inject, Module } from '@nestjs/common';
 import { Config, VERSION } from '../config/index.js';
+import { lostLines } from '../log/index.js';
 import { MetricsController, MetricsListener } from './metrics.controller.js';
 import { Metrics } from './metrics.js';
 import { PoolMetrics } from './pool-metrics.js';
@@ -20,6 +21,13 @@ export class MetricsModule {
     metrics.gauge(
       { name: 'atelier_info', help: 'Which version runs, in which role.', labels: ['version', 'role'] },
       () => [{ labels: { version: VERSION, role }, value: 1 }],
+    );
+    metrics.gauge(
+      {
+        name: 'atelier_log_lines_lost_total',
+        help: 'Lines of the log that could not be written, as on a full volume.',
+      },
+      () => [{ labels: {}, value: lostLines() }],
     );
   }
 }
