@@ -4,6 +4,8 @@ import { ProxyError } from './proxy-error.js';
 
 const MAX_HEAD_BYTES = 64 * 1024;
 const MAX_FIELDS = 256;
+/** Answers before the final one. */
+const MAX_INTERIM = 8;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 const LENGTH = /^\d{1,15}$/;
 
@@ -37,6 +39,7 @@ export class AnswerParser {
   private left = 0;
   private chunks: ChunkedBody | undefined;
   private begun = false;
+  private interim = 0;
 
   constructor(
     private readonly method: string,
@@ -46,6 +49,11 @@ export class AnswerParser {
   /** Whether a byte of the answer has come. */
   get hasBegun(): boolean {
     return this.begun;
+  }
+
+  /** Whether the head of the final answer has come. */
+  get hasHead(): boolean {
+    return this.state !== 'head';
   }
 
   write(bytes: Buffer): void {
@@ -84,6 +92,11 @@ export class AnswerParser {
   private begin(head: AnswerHead, rest: Buffer): void {
     const { status, body } = head;
     if (status < 200 && status !== 101) {
+      if (++this.interim > MAX_INTERIM)
+        throw new ProxyError(
+          'invalid',
+          `The server sent more than ${MAX_INTERIM} answers before the final one`,
+        );
       this.events.informational(head);
       return;
     }

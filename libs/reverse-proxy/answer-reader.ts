@@ -13,7 +13,10 @@ export class AnswerReader implements ConnectionUser {
     private readonly wasRead: () => void = () => {},
   ) {}
 
-  /** A fault unless something comes within `ms`, again after each piece, until {@link stopWaiting}. */
+  /**
+   * A fault unless the head of the answer comes within `ms`; once it has, unless something comes, again after each piece. Ends with
+   * {@link stopWaiting}.
+   */
   expect(ms: number, message: string): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.onFault(new ProxyError('timeout', message)), ms).unref();
@@ -29,7 +32,8 @@ export class AnswerReader implements ConnectionUser {
   }
 
   data(bytes: Buffer): void {
-    this.heard();
+    // Neither interim answers nor pieces of a head renew the time for the head.
+    if (this.parser.hasHead) this.heard();
     try {
       this.parser.write(bytes);
       this.wasRead();

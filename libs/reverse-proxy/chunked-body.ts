@@ -7,6 +7,9 @@ const MAX_TRAILER_BYTES = 16 * 1024;
 const SIZE_LINE = /^([0-9a-fA-F]{1,13})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
 const CR = 0x0d;
 const LF = 0x0a;
+const EMPTY = Buffer.alloc(0);
+/** Pieces of at least this size go on as they are. */
+const MIN_PIECE_BYTES = 4 * 1024;
 
 /** What stands after the last chunk, and what came behind that. */
 export interface ChunkedEnd {
@@ -18,40 +21,60 @@ export interface ChunkedEnd {
 export class ChunkedBody {
   private state: 'size' | 'data' | 'data end' | 'trailers' = 'size';
   /** Of a line, or of the trailers, that are not complete. */
-  private pending: Buffer = Buffer.alloc(0);
+  private pending: Buffer = EMPTY;
   private left = 0;
 
-  /** Calls `chunk` for each piece of data; returns the end once all is read. Throws ProxyError (`invalid`). */
+  /**
+   * Calls `chunk` with the data that came; returns the end once all is read. Throws ProxyError (`invalid`). Small pieces of data are
+   * moved together within `bytes`: a piece of its own for each chunk of one byte would keep the event loop.
+   */
   write(bytes: Buffer, chunk: (data: Buffer) => void): ChunkedEnd | undefined {
-    let rest = bytes;
-    while (rest.length > 0) {
-      if (this.state === 'data') {
-        const own = rest.subarray(0, this.left);
-        this.left -= own.length;
-        rest = rest.subarray(own.length);
-        chunk(own);
-        if (this.left === 0) this.state = 'data end';
-      } else if (this.state === 'trailers') return this.readTrailers(rest);
-      else rest = this.readLine(rest);
+    let at = 0;
+    /** Where the data lies that is not passed on yet. */
+    let [start, end] = [0, 0];
+    while (at < bytes.length && this.state !== 'trailers') {
+      if (this.state !== 'data') {
+        at = this.readLine(bytes, at);
+        continue;
+      }
+      const next = Math.min(at + this.left, bytes.length);
+      const isNew = end === start || next - at >= MIN_PIECE_BYTES;
+      if (isNew) {
+        if (end > start) chunk(bytes.subarray(start, end));
+        start = at;
+        end = next;
+      } else {
+        bytes.copyWithin(end, at, next);
+        end += next - at;
+      }
+      this.left -= next - at;
+      at = next;
+      if (this.left === 0) this.state = 'data end';
     }
-    return undefined;
+    if (end > start) chunk(bytes.subarray(start, end));
+    return at < bytes.length ? this.readTrailers(bytes.subarray(at)) : undefined;
   }
 
-  private readLine(bytes: Buffer): Buffer {
-    const end = bytes.indexOf(LF);
-    const part = bytes.subarray(0, end + 1 || bytes.length);
+  /** Returns where the line ends. */
+  private readLine(bytes: Buffer, at: number): number {
+    if (this.pending.length === 0 && this.state === 'data end' && bytes[at] === CR && bytes[at + 1] === LF) {
+      this.state = 'size';
+      return at + 2;
+    }
+    const feed = bytes.indexOf(LF, at);
+    const part = bytes.subarray(at, feed + 1 || bytes.length);
     const line = this.pending.length > 0 ? Buffer.concat([this.pending, part]) : part;
     if (line.length > MAX_LINE_BYTES)
       throw new ProxyError('invalid', 'A chunk of the answer has a line that is too long');
-    if (end < 0) {
+    if (feed < 0) {
       this.pending = Buffer.from(line);
-      return bytes.subarray(bytes.length);
+      return bytes.length;
     }
-    this.pending = Buffer.alloc(0);
+    this.pending = EMPTY;
     if (line.at(-2) !== CR)
       throw new ProxyError('invalid', 'A line of a chunk ends without a carriage return');
     this.take(line.toString('latin1', 0, line.length - 2));
-    return bytes.subarray(end + 1);
+    return feed + 1;
   }
 
   private take(line: string): void {

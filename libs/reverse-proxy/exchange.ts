@@ -99,7 +99,10 @@ export class Exchange {
     const sent = () => {
       if (!this.hasAnswer) reader.expect(rules.answerMs ?? ANSWER_MS, NO_ANSWER);
     };
-    const counted = (data: Buffer) => this.count(data.length, 0);
+    const counted = (data: Buffer) => {
+      reader.heard();
+      this.count(data.length, 0);
+    };
     const sender = new RequestSender(request, connection.socket, rules, sent, counted);
     this.sender = sender;
     try {
@@ -116,7 +119,7 @@ export class Exchange {
 
   private readonly resume = (): void => {
     this.isHeldBack = false;
-    this.connection?.socket.resume();
+    this.connection?.reading.release();
   };
 
   /** An answer before the final one: RFC 9110, section 15.2; RFC 8297. */
@@ -189,7 +192,7 @@ export class Exchange {
       this.gate || chunk.length < MAX_SMALL ? response.write(chunk) : writeOnce(response, chunk);
     if (isTaken || response.writableLength < MAX_WAITING || this.isHeldBack) return;
     this.isHeldBack = true;
-    this.connection?.socket.pause();
+    this.connection?.reading.hold();
     response.once('drain', this.resume);
   }
 

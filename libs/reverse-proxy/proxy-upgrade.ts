@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { membersOf } from './fields.js';
 import { ProxyError } from './proxy-error.js';
 import { type ForwardRules, requestBody, requestFault } from './request-head.js';
-import { UpgradeExchange, type UpgradeRequest } from './upgrade-exchange.js';
+import type { UpgradeClient } from './upgrade-client.js';
+import { UpgradeExchange } from './upgrade-exchange.js';
 import type { Upstream } from './upstream.js';
 
 /**
@@ -13,27 +14,24 @@ import type { Upstream } from './upstream.js';
  * is destroyed.
  */
 export async function proxyUpgrade(
-  asked: UpgradeRequest,
+  client: UpgradeClient,
   upstream: Upstream,
   rules: ForwardRules,
 ): Promise<void> {
-  const { request, socket } = asked;
+  const { request, socket } = client;
   const fault = requestFault(request) ?? upgradeFault(request);
   if (fault !== undefined) throw new ProxyError('request', fault);
   const stop = new AbortController();
   const end = () => stop.abort();
-  const ignore = () => {};
   if (rules.signal?.aborted || socket.destroyed) end();
   rules.signal?.addEventListener('abort', end, { once: true });
-  // The error of a socket is followed by its close.
-  socket.once('close', end).on('error', ignore);
+  socket.once('close', end);
   try {
     const connection = await upstream.open(stop.signal);
-    await new UpgradeExchange(asked, connection, rules, stop.signal).run();
+    await new UpgradeExchange(client, connection, rules, stop.signal).run();
   } finally {
     rules.signal?.removeEventListener('abort', end);
     socket.off('close', end);
-    if (!socket.destroyed) socket.off('error', ignore);
   }
 }
 

@@ -1,7 +1,14 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
-import { type ForwardRules, ProxyError, proxyRequest, proxyUpgrade, Upstream } from './index.js';
+import {
+  type ForwardRules,
+  ProxyError,
+  proxyRequest,
+  proxyUpgrade,
+  UpgradeClient,
+  Upstream,
+} from './index.js';
 
 /** A proxy on loopback before a server that a test writes by hand, byte by byte. */
 export class ProxyBench {
@@ -46,9 +53,10 @@ export class ProxyBench {
     };
     bench.front.on('request', serve).on('checkContinue', serve);
     bench.front.on('upgrade', (request, socket, head) => {
-      proxyUpgrade({ request, socket, head }, bench.upstream, bench.rules).catch((error: unknown) => {
+      const client = new UpgradeClient(request, socket, head);
+      proxyUpgrade(client, bench.upstream, bench.rules).catch((error: unknown) => {
         const { status } = fail(error);
-        if (!socket.destroyed) socket.end(`HTTP/1.1 ${status} No\r\nConnection: close\r\n\r\n`);
+        if (!socket.destroyed) client.end(`HTTP/1.1 ${status} No\r\nConnection: close\r\n\r\n`);
       });
     });
     await bench.listen(bench.front);

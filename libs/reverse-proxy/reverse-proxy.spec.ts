@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { on, once } from 'node:events';
+import type { Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ChunkedBody } from './chunked-body.js';
+import { statusOf } from './index.js';
+import { ReadLimiter, TURN_BYTES } from './read-limiter.js';
 import { ProxyBench } from './reverse-proxy.fixture.js';
 
 let bench: ProxyBench;
@@ -11,6 +16,23 @@ afterEach(() => bench.stop());
 
 const faults = () => bench.failures.map(({ fault }) => fault);
 const bodyOf = (answer: string) => answer.slice(answer.indexOf('\r\n\r\n') + 4);
+
+/** Resolves when a connection has ended, in whichever way. */
+const closed = async (socket: Socket | undefined) => {
+  if (socket && !socket.destroyed) await new Promise(resolve => socket.once('close', resolve));
+};
+
+/** Writes the same bytes for as long as they are taken. */
+const endlessly = (text: string) => (socket: Socket) => {
+  socket.once('data', () => {
+    const many = Buffer.from(text.repeat(2000));
+    const more = () => {
+      while (!socket.destroyed && socket.write(many));
+    };
+    socket.on('drain', more);
+    more();
+  });
+};
 
 describe('a request', () => {
   const sent = async (request: string, until = /\r\n\r\n/) => {
@@ -260,6 +282,80 @@ describe('an answer', () => {
     );
   });
 
+  it.each(['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n'])(
+    'that has eight others before it, and never comes, is an error: %j',
+    async text => {
+      bench.answerBy(endlessly(text));
+      const answer = await bench.get();
+      expect(answer.match(/^HTTP\/1\.1 10[03] /gm)).toHaveLength(8);
+      expect(answer).toMatch(/^HTTP\/1\.1 502 /m);
+      expect(faults()).toEqual(['invalid']);
+      if (!bench.connections[0]?.destroyed) await once(bench.connections[0] as never, 'close');
+    },
+  );
+
+  it.each([
+    ['others before it', Array.from({ length: 7 }, () => 'HTTP/1.1 100 Continue\r\n\r\n')],
+    ['pieces of its head', ['HTTP/1.1 200 OK\r\nX-A: ', ...'bbbbbb']],
+  ])('gets no more time by %s', async (_what, pieces) => {
+    bench.rules = { scheme: 'http', answerMs: 300 };
+    let sent = 0;
+    bench.answerBy(socket => {
+      const left = [...pieces];
+      const next = () => {
+        const piece = left.shift();
+        if (piece === undefined || socket.destroyed) return;
+        socket.write(piece);
+        sent++;
+        setTimeout(next, 200);
+      };
+      socket.once('data', next);
+    });
+    expect(await bench.get()).toMatch(/^HTTP\/1\.1 504 /m);
+    expect(sent).toBeLessThan(pieces.length);
+  });
+
+  it('in chunks of one byte is held back by a client that does not read', async () => {
+    let written = 0;
+    bench.answerBy(socket => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+        const many = Buffer.from('1\r\nx\r\n'.repeat(20_000));
+        const more = () => {
+          while (written < 256 * 1024 * 1024 && !socket.destroyed) {
+            written += many.length;
+            if (!socket.write(many)) return;
+          }
+        };
+        socket.on('drain', more);
+        more();
+      });
+    });
+    const client = await bench.client();
+    client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(client, 'data');
+    client.pause();
+    let before = -1;
+    while (before !== written) {
+      before = written;
+      await new Promise(resolve => setTimeout(resolve, 200));
+    }
+    expect(written).toBeLessThan(64 * 1024 * 1024);
+    client.destroy();
+  });
+
+  it('in chunks of one byte goes on in few pieces', () => {
+    const body = new ChunkedBody();
+    const pieces: Buffer[] = [];
+    const take = (piece: Buffer) => void pieces.push(piece);
+    const text = [...'0123456789'].map(one => `1\r\n${one}\r\n`).join('');
+    const large = `2000\r\n${'y'.repeat(0x2000)}\r\n`;
+    expect(body.write(Buffer.from(`${text}${large}${text}3\r\nab`), take)).toBeUndefined();
+    expect(body.write(Buffer.from(`c\r\n${text}0\r\n\r\nrest`), take)?.rest.toString()).toBe('rest');
+    const digits = '0123456789';
+    expect(pieces.map(String)).toEqual([digits, `${'y'.repeat(0x2000)}${digits}ab`, `c${digits}`]);
+  });
+
   it.each([
     ['HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n', /Content-Length: 5000/],
     ['GET', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5000\r\nETag: "a"\r\n\r\n', /ETag: "a"/],
@@ -360,7 +456,7 @@ describe('an answer', () => {
     bench.answer(text);
     expect(await bench.get()).toMatch(/^HTTP\/1\.1 502 /);
     expect(faults()).toEqual(['invalid']);
-    if (!bench.connections[0]?.destroyed) await once(bench.connections[0] as never, 'close');
+    await closed(bench.connections[0]);
   });
 
   const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
@@ -496,6 +592,26 @@ describe('connections', () => {
     expect(await bench.get()).toMatch(/^HTTP\/1\.1 504 /);
   });
 
+  it('wait for the next turn of the event loop once they have brought much', async () => {
+    const source = new PassThrough();
+    source.on('data', () => {});
+    const reading = new ReadLimiter(source);
+    const nextTurn = () => new Promise(setImmediate);
+    reading.count(TURN_BYTES - 1);
+    expect(source.isPaused()).toBe(false);
+    reading.count(1);
+    reading.release();
+    expect(source.isPaused()).toBe(true);
+    await nextTurn();
+    expect(source.isPaused()).toBe(false);
+    reading.count(TURN_BYTES);
+    reading.hold();
+    await nextTurn();
+    expect(source.isPaused()).toBe(true);
+    reading.release();
+    expect(source.isPaused()).toBe(false);
+  });
+
   it('of readers that are slow hold back the server', async () => {
     const SIZE = 64 * 1024 * 1024;
     let written = 0;
@@ -553,6 +669,34 @@ describe('connections', () => {
   });
 });
 
+describe('the status of a server', () => {
+  const statusAt = async (serve: (socket: Socket) => void, signal = AbortSignal.timeout(10_000)) => {
+    bench.answerBy(serve);
+    const socket = await bench.upstream.open(signal);
+    return statusOf(socket.socket, { path: '/health?x=1', host: 'localhost:3000', signal });
+  };
+
+  it('is known once its head is there', async () => {
+    const asked = Promise.withResolvers<string>();
+    const status = await statusAt(socket => {
+      socket.once('data', bytes => {
+        asked.resolve(bytes.toString());
+        socket.write('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n');
+      });
+    });
+    expect(status).toBe(204);
+    expect(await asked.promise).toBe(
+      'GET /health?x=1 HTTP/1.1\r\nHost: localhost:3000\r\nConnection: close\r\n\r\n',
+    );
+  });
+
+  it('is not waited for without end', async () => {
+    await expect(statusAt(endlessly('HTTP/1.1 100 Continue\r\n\r\n'))).rejects.toThrow('more than 8 answers');
+    await expect(statusAt(socket => socket.end('HTTP/1.1 2'))).rejects.toThrow('ended before');
+    await expect(statusAt(() => {}, AbortSignal.timeout(50))).rejects.toThrow('timeout');
+  });
+});
+
 describe('a WebSocket', () => {
   const asked =
     'GET /chat HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n\r\n';
@@ -589,6 +733,43 @@ describe('a WebSocket', () => {
     bench.answer('HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n', '0\r\n\r\n');
     const answer = await bench.exchange(asked);
     expect(answer).toMatch(/^HTTP\/1\.1 403 Forbidden\r\nConnection: close\r\n\r\nno$/);
+  });
+
+  it.each([
+    ['says nothing', () => {}],
+    [
+      'sends no end of answers before the final one',
+      (socket: Socket) => {
+        const more = () => {
+          while (!socket.destroyed && socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(2000)));
+        };
+        socket.on('drain', more);
+        more();
+      },
+    ],
+  ])('whose client leaves ends the connection to a server that %s', async (_what, answer) => {
+    const arrived = Promise.withResolvers<void>();
+    bench.answerBy(socket => {
+      socket.once('data', () => {
+        arrived.resolve();
+        answer(socket);
+      });
+    });
+    const client = await bench.client();
+    client.write(`${asked}early`);
+    await arrived.promise;
+    client.end();
+    await closed(bench.connections[0]);
+    expect(faults()).toHaveLength(1);
+  });
+
+  it('whose client sends more than a little before the answer is ended', async () => {
+    bench.answerBy(socket => socket.resume());
+    const client = await bench.client();
+    client.write(asked);
+    client.write(Buffer.alloc(256 * 1024));
+    await closed(client.resume());
+    expect(faults()).toEqual(['aborted']);
   });
 
   it('ends when the rules say so, and when the server goes', async () => {

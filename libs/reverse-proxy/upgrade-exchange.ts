@@ -1,23 +1,16 @@
-import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { answerHeaders } from './answer-head.js';
 import { type AnswerHead, AnswerParser } from './answer-parser.js';
 import { AnswerReader } from './answer-reader.js';
 import { membersOf, valuesOf } from './fields.js';
 import { ProxyError } from './proxy-error.js';
+import { ReadLimiter } from './read-limiter.js';
 import { type ForwardRules, requestHead } from './request-head.js';
+import type { UpgradeClient } from './upgrade-client.js';
 import type { Connection } from './upstream.js';
 
 const ANSWER_MS = 120_000;
 const SILENCE_MS = 3_600_000;
-
-/** A request that Node's server has taken for an upgrade: its event `upgrade` has the parts in this order. */
-export interface UpgradeRequest {
-  readonly request: IncomingMessage;
-  readonly socket: Duplex;
-  /** What came behind the request. */
-  readonly head: Buffer;
-}
 
 /** One request for a WebSocket on a connection to the upstream, and what becomes of both connections. */
 export class UpgradeExchange {
@@ -28,7 +21,7 @@ export class UpgradeExchange {
   private isOver = false;
 
   constructor(
-    private readonly asked: UpgradeRequest,
+    private readonly client: UpgradeClient,
     private readonly connection: Connection,
     private readonly rules: ForwardRules,
     private readonly signal: AbortSignal,
@@ -43,10 +36,10 @@ export class UpgradeExchange {
   }
 
   async run(): Promise<void> {
-    const { asked, connection, signal } = this;
+    const { client, connection, signal } = this;
     signal.addEventListener('abort', this.abort, { once: true });
     connection.use(this.reader);
-    asked.socket.on('drain', this.resume);
+    client.socket.on('drain', connection.reading.release);
     try {
       if (signal.aborted) this.abort();
       else this.start();
@@ -54,14 +47,14 @@ export class UpgradeExchange {
     } finally {
       this.reader.stopWaiting();
       signal.removeEventListener('abort', this.abort);
-      asked.socket.off('drain', this.resume);
+      client.socket.off('drain', connection.reading.release);
       connection.socket.destroy();
     }
   }
 
   private start(): void {
     this.reader.expect(this.rules.answerMs ?? ANSWER_MS, 'The server does not answer');
-    this.connection.socket.write(requestHead(this.asked.request, this.rules, 'websocket'), 'latin1');
+    this.connection.socket.write(requestHead(this.client.request, this.rules, 'websocket'), 'latin1');
   }
 
   private begin(answer: AnswerHead): void {
@@ -77,46 +70,47 @@ export class UpgradeExchange {
     if (isSwitch && subprotocol && valuesOf(headers, 'sec-websocket-protocol').length === 0)
       head += `Sec-WebSocket-Protocol: ${subprotocol}\r\n`;
     head += isSwitch ? 'Upgrade: websocket\r\nConnection: Upgrade' : 'Connection: close';
-    this.asked.socket.write(`${head}\r\n\r\n`, 'latin1');
+    this.client.socket.write(`${head}\r\n\r\n`, 'latin1');
   }
 
   private body(chunk: Buffer): void {
-    if (!this.asked.socket.write(chunk)) this.connection.socket.pause();
+    if (!this.client.socket.write(chunk)) this.connection.reading.hold();
   }
 
   private end(rest: Buffer): void {
     if (this.answer?.status === 101) this.join(rest);
     else {
       this.isOver = true;
-      this.asked.socket.end();
+      this.client.end();
       this.ending.resolve();
     }
   }
 
   /** From here on the bytes are nobody's but theirs; each side may end before the other. */
   private join(rest: Buffer): void {
-    const { asked, connection } = this;
-    const { socket: client } = asked;
-    const { socket: server } = connection;
+    const { connection } = this;
+    const { socket: client } = this.client;
+    const { socket: server, reading } = connection;
+    const early = this.client.join();
     connection.handOver();
     // An error is followed by the close.
     server.on('error', () => {});
-    client.off('drain', this.resume);
     if (rest.length > 0) client.write(rest);
-    if (asked.head.length > 0) server.write(asked.head);
-    this.copy(client, server);
-    this.copy(server, client);
+    if (early.length > 0) server.write(early);
+    this.copy(client, server, new ReadLimiter(client));
+    this.copy(server, client, reading);
     server.once('close', this.finish);
   }
 
   /** No faster than the other side takes it. */
-  private copy(from: Duplex, to: Duplex): void {
+  private copy(from: Duplex, to: Duplex, reading: ReadLimiter): void {
     const { heard } = this.reader;
     from.on('data', (bytes: Buffer) => {
       heard();
-      if (!to.write(bytes)) from.pause();
+      reading.count(bytes.length);
+      if (!to.write(bytes)) reading.hold();
     });
-    to.on('drain', () => from.resume());
+    to.on('drain', reading.release);
     from.once('end', () => {
       to.end();
       if (to.readableEnded) this.finish();
@@ -126,15 +120,11 @@ export class UpgradeExchange {
   private readonly finish = (): void => {
     if (this.isOver) return;
     this.isOver = true;
-    const { socket } = this.asked;
+    const { socket } = this.client;
     // What was written still goes out; a peer that does not close is not waited for.
     socket.end();
     socket.once('finish', () => socket.destroy());
     this.ending.resolve();
-  };
-
-  private readonly resume = (): void => {
-    this.connection.socket.resume();
   };
 
   private readonly abort = (): void => {
@@ -144,7 +134,7 @@ export class UpgradeExchange {
   private fail(error: unknown): void {
     if (this.isOver) return;
     this.isOver = true;
-    if (this.answer) this.asked.socket.destroy();
+    if (this.answer) this.client.socket.destroy();
     this.ending.reject(error);
   }
 }

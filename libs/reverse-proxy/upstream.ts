@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { ProxyError } from './proxy-error.js';
+import { ReadLimiter } from './read-limiter.js';
 
 /** Opens a connection to the upstream; rejects where there is none, or when `signal` is aborted. */
 export type Connect = (signal: AbortSignal) => Promise<Duplex>;
@@ -25,12 +26,15 @@ export class Connection {
   private isHeard = false;
   /** While it is idle: until when it is kept. */
   keptUntil = 0;
+  readonly reading: ReadLimiter;
 
   /** `stray` is called for whatever comes while it has no user. */
   constructor(
     readonly socket: Duplex,
     private readonly stray: (connection: Connection) => void,
-  ) {}
+  ) {
+    this.reading = new ReadLimiter(socket);
+  }
 
   use(user: ConnectionUser): void {
     this.user = user;
@@ -51,6 +55,7 @@ export class Connection {
   }
 
   private readonly data = (bytes: Buffer): void => {
+    this.reading.count(bytes.length);
     if (this.user) this.user.data(bytes);
     else this.stray(this);
   };
@@ -113,7 +118,7 @@ export class Upstream {
     }
     if (this.idle.length >= this.maxIdle && this.idle[0]) this.end(this.idle[0]);
     // Whatever comes now was not asked for: the next answer could be taken for another's.
-    if (socket.isPaused()) socket.resume();
+    connection.reading.release();
     connection.keptUntil = performance.now() + this.idleMs;
     this.idle.push(connection);
     this.timer ??= setTimeout(this.sweep, this.idleMs).unref();

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { Json } from '../harness/client.js';
 import { freePort } from '../harness/free-port.js';
-import { ECHO, TestServers } from '../harness/servers.js';
+import { ECHO, ENDLESS, TestServers } from '../harness/servers.js';
 import { type Person, TestService } from '../harness/service.js';
 import { settled } from '../harness/settled.js';
 import { WebBrowser } from '../harness/web-browser.js';
@@ -72,7 +72,7 @@ describe('a request', () => {
   it('gets each piece as it comes, and its end tells the program', async () => {
     const answer = await servers.ask(echo, '/events');
     expect(answer.headers['content-type']).toBe('text/event-stream');
-    expect(await next(answer)).toBe('data: first\n\n');
+    expect(await next(answer)).toMatch(/^data: first\n\n/);
     answer.destroy();
     const log = await ada.client.events(`/api/tunnels/${echo.id}/events`, {
       until: ({ data }) => data.text.includes('a reader has gone'),
@@ -128,6 +128,71 @@ describe('a WebSocket', () => {
     await ada.client.delete(`/api/tunnel-access/${closed.id}/tokens/${items[0].id}`);
     await ended;
     await ada.client.delete(`/api/tunnels/${closed.id}`);
+  });
+});
+
+describe('what one address may have', () => {
+  const from = (n: number) => `127.0.0.${n}`;
+
+  it('is 256 WebSockets at once, beside its requests', async () => {
+    const opened = await Promise.all(Array.from({ length: 260 }, () => servers.open(echo, '/', {}, from(7))));
+    const statuses = opened.map(({ answer }) => answer.statusCode);
+    expect(statuses.filter(status => status === 101)).toHaveLength(256);
+    expect(statuses.filter(status => status === 429)).toHaveLength(4);
+    expect((await servers.text(echo, '/life', { from: from(7) })).status).toBe(200);
+    for (const { socket } of opened) socket?.destroy();
+    // The service hears of their end a moment later.
+    for (let status = 429; status !== 101; ) {
+      const { answer, socket } = await servers.open(echo, '/', {}, from(7));
+      socket?.destroy();
+      status = answer.statusCode ?? 0;
+    }
+  });
+
+  it('is 600 refused handshakes a minute, after which nothing of it is looked at', async () => {
+    const closed = await servers.start('node server.mjs', { folder: 'echo', start: false }, 'workspace');
+    const statuses: (number | undefined)[] = [];
+    while (statuses.length < 3000 && statuses.at(-1) !== 429) {
+      const many = Array.from({ length: 50 }, () => servers.open(closed, '/', {}, from(8)));
+      for (const { answer } of await Promise.all(many)) statuses.push(answer.statusCode);
+    }
+    expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
+    await ada.client.delete(`/api/tunnels/${closed.id}`);
+  });
+});
+
+describe('an API key', () => {
+  it.each([
+    ['a header of its own', (key: string) => ({ 'x-api-key': key })],
+    ['one of several headers', (key: string) => ({ 'x-api-key': ['theirs', key] })],
+    ['Authorization', (key: string) => ({ authorization: `Bearer ${key}` })],
+  ])('does not reach the program by %s', async (_where, headersOf) => {
+    const { body } = await ada.client.post('/api/keys', { name: 'CI' });
+    const headers = headersOf(body.api_key);
+    const { answer } = await servers.open(echo, '/', headers);
+    expect([answer.statusCode, await next(answer)]).toEqual([
+      401,
+      expect.stringContaining('API keys are not taken here'),
+    ]);
+    expect((await servers.text(echo, '/headers', { headers })).status).toBe(401);
+  });
+});
+
+describe('a program that answers without end before its answer', () => {
+  let endless: Json;
+  beforeAll(async () => {
+    await servers.write('endless/server.mjs', ENDLESS);
+    endless = await servers.start('node server.mjs', { folder: 'endless' });
+  });
+  const isLeft = () =>
+    ada.client.events(`/api/tunnels/${endless.id}/events`, {
+      until: ({ data }) => data.text.includes('it has been left'),
+    });
+
+  it('is left after eight, and its visitor told', async () => {
+    expect((await servers.text(endless)).status).toBe(502);
+    expect((await servers.open(endless)).answer.statusCode).toBe(502);
+    await isLeft();
   });
 });
 

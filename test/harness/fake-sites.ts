@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { UpgradeClient } from '../../libs/reverse-proxy/index.js';
 import type { Admitted } from '../../src/hosting/access/index.js';
 import { type HostedContent, HostedContents, type OfferedActions } from '../../src/hosting/gateway/index.js';
 import {
@@ -117,8 +118,7 @@ export class FakeSites {
   private readonly upgrade = async (
     _host: HostedHost,
     _admitted: Admitted,
-    { headers }: IncomingMessage,
-    socket: Duplex,
+    { request: { headers }, socket }: UpgradeClient,
   ): Promise<void> => {
     const accept = createHash('sha1')
       .update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)

@@ -91,11 +91,12 @@ export class TestServers {
     { slug }: Json,
     path = '/',
     headers: Json = {},
+    from?: string,
   ): Promise<{ answer: IncomingMessage; socket?: Duplex }> {
     const { hostname, port } = new URL(this.service.url);
     return new Promise((resolve, reject) => {
       const asked = send({
-        ...{ hostname, port, path },
+        ...{ hostname, port, path, localAddress: from },
         headers: {
           ...{ host: `${slug}.servers.localhost:${port}`, connection: 'Upgrade', upgrade: 'websocket' },
           ...{ 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' },
@@ -153,4 +154,15 @@ server.on('upgrade', (request, socket) => {
 });
 process.on('SIGTERM', () => process.exit(0));
 server.listen(process.env.PORT, () => console.log('listening'));
+`;
+
+/** A program that sends interim answers for as long as they are taken, and says when a connection has ended. */
+export const ENDLESS = `
+import { createServer } from 'node:net';
+createServer(socket => {
+  const many = 'HTTP/1.1 100 Continue\\r\\n\\r\\n'.repeat(2000);
+  const more = () => { while (!socket.destroyed && socket.write(many)); };
+  socket.on('drain', more).on('error', () => {}).once('data', more);
+  socket.on('close', () => console.log('it has been left'));
+}).listen(process.env.PORT);
 `;

@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { UpgradeClient } from '#libs/reverse-proxy/index.js';
 import { type HtmlPage, htmlDocument, htmlHeaders } from '../../platform/pages/index.js';
 import { NOTHING_PUBLISHED } from './pages.js';
 
@@ -53,6 +54,26 @@ export function sendProblem(
 ): void {
   if (request.headers.accept?.includes('text/html')) sendHtml(response, status, page, headers);
   else sendJson(response, status, { detail: page.detail }, headers);
+}
+
+/** Why a handshake of a WebSocket is refused. */
+export interface UpgradeRefusal {
+  readonly status: number;
+  readonly detail: string;
+  /** Seconds. */
+  readonly retryAfter?: number | undefined;
+}
+
+export function refuseUpgrade(client: UpgradeClient, { status, detail, retryAfter }: UpgradeRefusal): void {
+  const body = JSON.stringify({ detail });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Connection: close',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
+  ];
+  client.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
 /** Of something that is there and has no content yet. */

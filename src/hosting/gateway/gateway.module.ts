@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { Config } from '../../platform/config/index.js';
 import { AccessModule } from '../access/index.js';
 import { HostsModule } from '../hosts/index.js';
 import { Gateway } from './gateway.js';
@@ -8,6 +9,7 @@ import { HostedContents } from './hosted-contents.js';
 import { HostedRequests } from './hosted-requests.js';
 import { HostedUpgrades } from './hosted-upgrades.js';
 import { Offload } from './offload.js';
+import { RequestLimits } from './request-limits.js';
 import { ReservedPaths } from './reserved-paths.js';
 import { SiteActions } from './site-actions.js';
 
@@ -22,6 +24,11 @@ import { SiteActions } from './site-actions.js';
     HostedRequests,
     HostedUpgrades,
     Offload,
+    {
+      provide: RequestLimits,
+      inject: [Config],
+      useFactory: ({ hostedRequestsPerMinute }: Config) => new RequestLimits(hostedRequestsPerMinute),
+    },
     ReservedPaths,
     SiteActions,
   ],

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, it } from '@jest/globals';
-import { Config } from '../../platform/config/index.js';
 import type { HostedHost } from '../hosts/index.js';
 import { Gateway } from './gateway.js';
+import { RequestLimits } from './request-limits.js';
 
 /** A gateway that looks up one host of a person's own, until a test says what that leads to. */
 function gateway() {
@@ -19,9 +19,12 @@ function gateway() {
     { open: async ({ host }: { host: HostedHost }) => opened.push(host.host) > 0 },
     { clientOf: () => '203.0.113.5' },
     { answered: () => undefined, fault: () => undefined },
+    new RequestLimits(0),
   ];
-  type Parts = ConstructorParameters<typeof Gateway> extends [unknown, ...infer Rest] ? Rest : never;
-  return { gateway: new Gateway(Config.from({}), ...(parts as unknown as Parts)), found, opened };
+  return {
+    gateway: new Gateway(...(parts as unknown as ConstructorParameters<typeof Gateway>)),
+    ...{ found, opened },
+  };
 }
 
 const request = {

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { isOutage } from '#libs/resilient-postgres/index.js';
-import { Config } from '../../platform/config/index.js';
 import { TrustedProxies } from '../../platform/http/index.js';
 import { Ingress } from '../../platform/ingress/index.js';
 import { type HostedHost, HostingDomain, HostTable, hostNameOf } from '../hosts/index.js';
@@ -10,10 +9,9 @@ import { sendProblem } from './answers.js';
 import { GatewayRecord } from './gateway-record.js';
 import { HostedRequests } from './hosted-requests.js';
 import * as pages from './pages.js';
-import { RequestLimits } from './request-limits.js';
+import { MAX_HEADERS, RequestLimits } from './request-limits.js';
 import { hasSeveralHosts, targetAt } from './request-target.js';
 
-const MAX_HEADERS = 100;
 const MAX_KNOWN_HEADERS = 1_000;
 
 /** What a request holds among those that are open at once, until it is answered. */
@@ -30,20 +28,17 @@ type Belongs = 'yes' | 'maybe' | 'no';
  */
 @Injectable()
 export class Gateway {
-  private readonly limits: RequestLimits;
   private readonly headers = new Map<string, { readonly name: string; readonly belongs: Belongs }>();
 
   constructor(
-    config: Config,
     private readonly domain: HostingDomain,
     private readonly ingress: Ingress,
     private readonly hosts: HostTable,
     private readonly requests: HostedRequests,
     private readonly proxies: TrustedProxies,
     private readonly record: GatewayRecord,
-  ) {
-    this.limits = new RequestLimits(config.hostedRequestsPerMinute);
-  }
+    private readonly limits: RequestLimits,
+  ) {}
 
   /** Answers a request for a host of ours, and leaves any other to `others`. */
   handle(request: IncomingMessage, response: ServerResponse, others: () => void): void {

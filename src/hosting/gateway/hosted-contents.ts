@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { Injectable } from '@nestjs/common';
+import type { UpgradeClient } from '#libs/reverse-proxy/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import type { Admitted } from '../access/index.js';
 import type { HostedHost, HostedKind } from '../hosts/index.js';
@@ -24,13 +24,7 @@ export interface HostedContent {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void>;
-  upgrade?(
-    host: HostedHost,
-    admitted: Admitted,
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-  ): Promise<void>;
+  upgrade?(host: HostedHost, admitted: Admitted, client: UpgradeClient): Promise<void>;
   actions?(targetId: string): Promise<OfferedActions | undefined>;
 }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { isWellFormedKey } from '../../identity/keys/index.js';
 import { AccessControl, isBot, isNavigation, LINK_PARAMETER, type Refusal, Visits } from '../access/index.js';
 import { sendHtml, sendJson, sendProblem, sendTo } from './answers.js';
+import { bringsApiKey, refusalOfKey } from './api-keys.js';
 import { HostedContents } from './hosted-contents.js';
 import * as pages from './pages.js';
 import { type HostedRequest, RESERVED, ReservedPaths, type ReservedRequest } from './reserved-paths.js';
@@ -24,10 +24,8 @@ export class HostedRequests {
       await this.reserved.answer(withUrl(asked));
       return true;
     }
-    const { 'x-api-key': key } = request.headers;
-    if (typeof key === 'string' && isWellFormedKey(key)) {
-      const detail = `API keys are not taken here; make a token with POST /api/${target.kind}-access/${target.id}/tokens`;
-      sendJson(response, 401, { detail });
+    if (bringsApiKey(request)) {
+      sendJson(response, 401, { detail: refusalOfKey(target) });
       return false;
     }
     if (request.url?.includes(LINK_PARAMETER) && (await this.openedByLink(withUrl(asked)))) return true;

@@ -1,4 +1,4 @@
-export { sendNothingPublished, sendProblem } from './answers.js';
+export { refuseUpgrade, sendNothingPublished, sendProblem } from './answers.js';
 export { Gateway } from './gateway.js';
 export { GatewayModule } from './gateway.module.js';
 export { GatewayProcess } from './gateway-process.js';

@@ -26,6 +26,16 @@ it('one host has so many open at once', () => {
   expect(opened.filter(Boolean)).toHaveLength(1000);
 });
 
+it('WebSockets have places of their own, and their handshakes are requests of the minute', () => {
+  const limits = new RequestLimits(300);
+  const sockets = Array.from({ length: 257 }, () => limits.openSocket('203.0.113.5', 'docs'));
+  expect(sockets.filter(Boolean)).toHaveLength(256);
+  const requests = Array.from({ length: 44 }, () => limits.open('203.0.113.5', 'docs'));
+  expect(requests.filter(Boolean)).toHaveLength(43);
+  sockets[0]?.();
+  expect(limits.openSocket('203.0.113.5', 'notes')).toBeDefined();
+});
+
 it('what is open stays counted, however many others come and go', () => {
   const limits = new RequestLimits(0);
   const ends = Array.from({ length: 256 }, () => limits.open('203.0.113.5', 'docs'));

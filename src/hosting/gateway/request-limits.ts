@@ -1,5 +1,7 @@
 import { networkOf } from '../../platform/limits/index.js';
 
+/** Headers of one request. */
+export const MAX_HEADERS = 100;
 const MINUTE_MS = 60_000;
 const MAX_REFUSED = 600;
 const MAX_OPEN_PER_ADDRESS = 256;
@@ -54,20 +56,13 @@ class OpenCounts {
   }
 }
 
-/** How much one address may ask of this process, and how much all may ask of one host. */
-export class RequestLimits {
-  private readonly requests = new MinuteCounts();
-  private readonly refusals = new MinuteCounts();
+/** How many of one kind one address has open, and all have on one host. */
+class OpenPlaces {
   private readonly byAddress = new OpenCounts();
   private readonly byHost = new OpenCounts();
 
-  /** `perMinute`: requests of one address to one host; 0 for any number. */
-  constructor(private readonly perMinute: number) {}
-
-  /** Counts a request; returns what ends it, or undefined where it is one too many. */
-  open(address: string, host: string): (() => void) | undefined {
-    const network = networkOf(address);
-    if (this.perMinute > 0 && this.requests.add(`${network} ${host}`) > this.perMinute) return undefined;
+  /** Takes a place; returns what gives it back, or undefined where there is none. */
+  take(network: string, host: string): (() => void) | undefined {
     const ofAddress = this.byAddress.add(network);
     const ofHost = this.byHost.add(host);
     const isTooMany = ofAddress.open > MAX_OPEN_PER_ADDRESS || ofHost.open > MAX_OPEN_PER_HOST;
@@ -79,6 +74,28 @@ export class RequestLimits {
     end();
     return undefined;
   }
+}
+
+/** How much one address may ask of this process, and how much all may ask of one host. */
+export class RequestLimits {
+  private readonly asked = new MinuteCounts();
+  private readonly refusals = new MinuteCounts();
+  private readonly requests = new OpenPlaces();
+  /** Apart from requests, which WebSockets that stay open for hours would keep out. */
+  private readonly sockets = new OpenPlaces();
+
+  /** `perMinute`: requests of one address to one host; 0 for any number. */
+  constructor(private readonly perMinute: number) {}
+
+  /** Counts a request; returns what ends it, or undefined where it is one too many. */
+  open(address: string, host: string): (() => void) | undefined {
+    return this.openOne(this.requests, address, host);
+  }
+
+  /** As {@link open}, of a WebSocket. Its handshake is one of the requests of the minute. */
+  openSocket(address: string, host: string): (() => void) | undefined {
+    return this.openOne(this.sockets, address, host);
+  }
 
   /** Counts a request that was refused. */
   refused(address: string): void {
@@ -88,5 +105,11 @@ export class RequestLimits {
   /** Whether an address was refused so often that it is not even looked at. */
   isRefusedTooOften(address: string): boolean {
     return this.refusals.of(networkOf(address)) >= MAX_REFUSED;
+  }
+
+  private openOne(places: OpenPlaces, address: string, host: string): (() => void) | undefined {
+    const network = networkOf(address);
+    if (this.perMinute > 0 && this.asked.add(`${network} ${host}`) > this.perMinute) return undefined;
+    return places.take(network, host);
   }
 }

@@ -1,5 +1,5 @@
-import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { statusOf } from '#libs/reverse-proxy/index.js';
 import { PortRefused } from '#libs/sandbox-door/index.js';
 import type { ServerRow } from '../records/servers.store.js';
 import type { RunningProgram } from './server-programs.js';
@@ -61,7 +61,10 @@ export async function checked(
       socket.destroy();
       return undefined;
     }
-    const status = await statusOf(socket, health_path, port, limit);
+    const status = await statusOf(socket, {
+      ...{ path: health_path, host: `localhost:${port}` },
+      signal: limit,
+    });
     return status >= 200 && status < 400 ? undefined : `${health_path} answers ${status}.`;
   } catch (error) {
     if (error instanceof PortRefused) return `It accepts no connections on port ${port}.`;
@@ -93,20 +96,3 @@ async function advice(program: RunningProgram, { port }: Health): Promise<string
 
 /** Of the way out of the sandbox. */
 const RELAY_PORT = 3128;
-
-function statusOf(
-  socket: import('node:net').Socket,
-  path: string,
-  port: number,
-  signal: AbortSignal,
-): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const options = { createConnection: () => socket, path, signal, headers: { host: `localhost:${port}` } };
-    http
-      .get(options, response => {
-        resolve(response.statusCode ?? 0);
-        response.destroy();
-      })
-      .once('error', reject);
-  });
-}

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { ProxyError, proxyRequest, proxyUpgrade } from '#libs/reverse-proxy/index.js';
+import { ProxyError, proxyRequest, proxyUpgrade, type UpgradeClient } from '#libs/reverse-proxy/index.js';
 import { AccessControl, type Admitted } from '../../access/index.js';
-import { type HostedContent, HostedContents, sendProblem } from '../../gateway/index.js';
+import { type HostedContent, HostedContents, refuseUpgrade, sendProblem } from '../../gateway/index.js';
 import type { HostedHost } from '../../hosts/index.js';
 import { Forwarding } from './forwarding.js';
 import { type ReadyInstance, ServerInstances } from './server-instances.js';
-import { faultOf, type ServerFault } from './server-pages.js';
+import { faultOf } from './server-pages.js';
 import { ServerTraffic } from './server-traffic.js';
 
 /** Requests that take longer are watched: they end once who sent them would not be let in any more. */
@@ -57,24 +57,24 @@ export class ServerContent implements HostedContent, OnModuleInit {
     }
   }
 
-  async upgrade(
-    host: HostedHost,
-    admitted: Admitted,
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-  ): Promise<void> {
+  async upgrade(host: HostedHost, admitted: Admitted, client: UpgradeClient): Promise<void> {
+    const { request, socket } = client;
     const leave = this.traffic.open(host.target.id);
     try {
       await this.attempt(host, goneOf(socket), request, async ready => {
         const rules = await this.forwarding.rulesFor(host, admitted, request, ready);
-        await proxyUpgrade({ request, socket, head }, this.forwarding.upstreamOf(ready.instance), rules);
+        await proxyUpgrade(client, this.forwarding.upstreamOf(ready.instance), rules);
       });
     } catch (error) {
       const fault = faultOf(error);
       if (socket.destroyed) return;
       if (!fault) throw error;
-      refuse(socket, fault);
+      const { status, page, headers } = fault;
+      const retry = headers['retry-after'];
+      refuseUpgrade(client, {
+        ...{ status, detail: page.detail },
+        retryAfter: retry === undefined ? undefined : Number(retry),
+      });
     } finally {
       leave();
     }
@@ -139,14 +139,4 @@ function isUndone(error: unknown, { method = '', headers, socket }: IncomingMess
   if (error.fault === 'connect') return true;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   return error.fault === 'closed' && /^(?:GET|HEAD)$/.test(method) && !hasBody;
-}
-
-function refuse(socket: Duplex, { status, page, headers }: ServerFault): void {
-  const body = JSON.stringify({ detail: page.detail });
-  const retry = headers['retry-after'];
-  socket.end(
-    `HTTP/1.1 ${status} ${page.title}\r\nConnection: close\r\nContent-Type: application/json\r\n${
-      retry === undefined ? '' : `Retry-After: ${retry}\r\n`
-    }Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
 }
