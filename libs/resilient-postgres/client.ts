@@ -1,52 +1,37 @@
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import pg from 'pg';
-import { MessageReader } from './message-reader.js';
-import { PreparedQuery } from './prepared-query.js';
+import { queryDeadline } from './deadline.js';
+import { StatementNames } from './statement-names.js';
 
 const TIMED_OUT = 'Query read timeout';
+const names = new StatementNames();
 
-/** What `pg` has and its types lack. */
-interface Wire {
-  readonly stream: Socket;
-  attachListeners(stream: Socket): void;
-  emit(event: string, message: object): void;
+/** A socket that ends where one of its listeners throws, as the parser of `pg` does for a malformed message. */
+class GuardedSocket extends Socket {
+  override emit(event: string | symbol, ...values: unknown[]): boolean {
+    if (event !== 'data') return super.emit(event, ...values);
+    try {
+      return super.emit(event, ...values);
+    } catch (error) {
+      this.destroy(new Error('Connection terminated: the server sent a malformed message', { cause: error }));
+      return true;
+    }
+  }
 }
 
 /**
- * A connection whose loss does not end the process. It always has an error listener, also after `removeAllListeners`. A
- * malformed stream counts as a lost connection, and so does a query that timed out: the next one would wait behind it.
+ * A connection whose loss does not end the process: it always has an error listener, also after `removeAllListeners`. A
+ * malformed message counts as a lost connection, and so does a query that timed out: the next query would wait behind it.
  */
 export class ResilientClient extends pg.Client {
-  constructor(settings?: pg.ClientConfig) {
-    super(settings);
+  private readonly socket: Socket;
+
+  constructor(settings?: string | pg.ClientConfig) {
+    const given = typeof settings === 'string' ? { connectionString: settings } : settings;
+    const socket = new GuardedSocket();
+    super({ ...given, stream: () => socket });
+    this.socket = socket;
     this.expectLoss();
-    const { wire } = this;
-    wire.attachListeners = stream => {
-      const reader = new MessageReader(
-        () => this.activeQueryNow,
-        (event, message) => wire.emit(event, message),
-      );
-      stream.on('data', data => {
-        try {
-          reader.take(data);
-        } catch (error) {
-          stream.destroy(
-            new Error('Connection terminated: the server sent what is no answer', { cause: error }),
-          );
-        }
-      });
-    };
-    const ask = this.query.bind(this) as (...question: unknown[]) => unknown;
-    const endAfter = (error: Error) => this.endAfter(error);
-    Object.assign(this, {
-      query: (...question: unknown[]) => {
-        const [first] = question;
-        if (first instanceof PreparedQuery) first.onError = endAfter;
-        const answer = ask(...question);
-        if (answer instanceof Promise) answer.catch(endAfter);
-        return answer;
-      },
-    });
   }
 
   override removeAllListeners(event?: string | symbol): this {
@@ -55,16 +40,17 @@ export class ResilientClient extends pg.Client {
     return this;
   }
 
-  private get wire(): Wire {
-    return (this as unknown as { connection: Wire }).connection;
-  }
-
-  private get activeQueryNow(): unknown {
-    return (this as unknown as { _activeQuery: unknown })._activeQuery;
+  override query<R extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<pg.QueryResult<R>>;
+  // biome-ignore lint/suspicious/noExplicitAny: `pg` also takes callbacks, cursors and streams, whose overloads have no common type.
+  override query(...question: any[]): any;
+  override query(...question: unknown[]): unknown {
+    const answer: unknown = Reflect.apply(super.query, this, question);
+    if (answer instanceof Promise) answer.catch((error: Error) => this.endAfter(error));
+    return answer;
   }
 
   private endAfter({ message }: Error): void {
-    if (message === TIMED_OUT) this.wire.stream.destroy();
+    if (message === TIMED_OUT) this.socket.destroy();
   }
 
   private expectLoss(): void {
@@ -72,7 +58,46 @@ export class ResilientClient extends pg.Client {
   }
 }
 
-/** What all connections have in common: none waits for ever for a server that has gone silent. */
+/** Prepares statements that have parameters, and gives each statement the deadline of its caller. */
+export class PreparingClient extends ResilientClient {
+  override query<R extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<pg.QueryResult<R>>;
+  // biome-ignore lint/suspicious/noExplicitAny: as in the base class.
+  override query(...question: any[]): any;
+  override query(text: unknown, values?: unknown, callback?: unknown): unknown {
+    if (typeof text !== 'string' || callback !== undefined) return super.query(text, values, callback);
+    return this.ask(text, values as unknown[] | undefined);
+  }
+
+  private async ask(text: string, values: unknown[] = []): Promise<pg.QueryResult> {
+    const query_timeout = queryDeadline();
+    // A text without parameters may hold several statements, which cannot be prepared.
+    if (values.length === 0) return super.query({ text, query_timeout });
+    const name = names.get(text);
+    try {
+      const sent = values.map(sendable);
+      return await super.query({
+        text,
+        values: sent,
+        query_timeout,
+        ...(name === undefined ? {} : { name }),
+      });
+    } catch (error) {
+      names.failed(text, error);
+      throw error;
+    }
+  }
+}
+
+/**
+ * Writes objects as JSON, as `pg` would, but before the statement is sent: where a value cannot be written, `pg` closes the
+ * prepared statement on the server and goes on using its name.
+ */
+function sendable(value: unknown): unknown {
+  const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isPlain && !(value instanceof Date) && !ArrayBuffer.isView(value) ? JSON.stringify(value) : value;
+}
+
+/** Settings of all connections: none waits for ever for a server that has gone silent. */
 export const CONNECTION_SETTINGS = {
   connectionTimeoutMillis: 8_000,
   keepAlive: true,

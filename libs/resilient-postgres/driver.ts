@@ -1,109 +1,130 @@
 import { type Configuration, PostgreSqlConnection, PostgreSqlDriver } from '@mikro-orm/postgresql';
-import type { Dialect, Driver } from 'kysely';
-import type { Pool } from 'pg';
+import {
+  type AbortableOperationOptions,
+  type DatabaseConnection,
+  type Driver,
+  PostgresDialect,
+  type TransactionSettings,
+} from 'kysely';
+import type { Pool, PoolConfig } from 'pg';
 import { queryDeadline } from './deadline.js';
-import { type DirectWay, goDirectly } from './direct.js';
-import { KeptCompiler } from './kept-compiler.js';
 import type { PoolWatch } from './pool-watch.js';
-import { PreparedStatements } from './prepared-statements.js';
 import { isInTransaction, SecondConnection } from './transaction-scope.js';
-import { inTurn } from './urgent.js';
 
 /** How the connections of a pool may be used. */
 export interface PoolRules {
-  /** Called when a transaction is about to wait for a second connection; what it throws keeps it from that. */
+  /** Called when a transaction is about to wait for a second connection; an error that it throws prevents that. */
   readonly onSecondConnection?: (error: SecondConnection) => void;
-  /** What watches the connections; a function, because the options that hold it are copied. */
+  /** Watches the connections; a function, because MikroORM copies the options. */
   readonly watch?: () => PoolWatch;
   /** Called with the pool once it is opened. */
   readonly onPool?: (pool: Pool) => void;
 }
 
-/** The error of the pool when no connection became free in time. */
+/** The pool's error when no connection became free in time. */
 const ALL_TAKEN = 'timeout exceeded when trying to connect';
 
 /**
- * Kysely never releases a connection whose `begin` or `rollback` failed, as they do when it was lost: with each loss the pool
- * would have one connection less. Here it is released, and the pool discards it.
+ * Kysely's driver, with deadlines for connections. Kysely never releases a connection whose `begin` or `rollback` failed, as
+ * they do on a lost connection, and the pool would shrink with each loss. This driver releases it, and the pool discards it.
  */
-function releasing(driver: Driver): Driver {
-  const begin = driver.beginTransaction.bind(driver);
-  const rollback = driver.rollbackTransaction.bind(driver);
-  return Object.assign(driver, {
-    beginTransaction: async (...[connection, settings]: Parameters<Driver['beginTransaction']>) => {
-      try {
-        await begin(connection, settings);
-      } catch (error) {
-        await driver.releaseConnection(connection);
-        throw error;
-      }
-    },
-    rollbackTransaction: async (connection: Parameters<Driver['rollbackTransaction']>[0]) => {
-      // The server has undone the transaction of a lost connection; the statement that failed first says why.
-      await Promise.allSettled([rollback(connection)]);
-    },
-  });
-}
+class ResilientKyselyDriver implements Driver {
+  private readonly watch: PoolWatch | undefined;
 
-/** Waits for a connection until the deadline of the caller; the pool's own timeout is shorter than that of background work. */
-function guarded(
-  driver: Driver,
-  { onSecondConnection, watch: watchOf }: PoolRules,
-  poolOf: () => Pool | undefined,
-): Driver {
-  const watch = watchOf?.();
-  const give = driver.acquireConnection.bind(driver);
-  const release = driver.releaseConnection.bind(driver);
-  const acquire = async (...options: Parameters<Driver['acquireConnection']>) => {
+  constructor(
+    private readonly driver: Driver,
+    private readonly rules: PoolRules,
+  ) {
+    this.watch = rules.watch?.();
+  }
+
+  /** Waits until the deadline of the caller; the pool's own timeout is shorter than that of background work. */
+  async acquireConnection(options?: AbortableOperationOptions): Promise<DatabaseConnection> {
+    if (isInTransaction()) this.rules.onSecondConnection?.(new SecondConnection());
     const end = performance.now() + queryDeadline();
     for (;;)
       try {
-        watch?.asked();
-        const connection = await inTurn(poolOf(), () => give(...options));
-        watch?.moved();
+        this.watch?.asked();
+        const connection = await this.driver.acquireConnection(options);
+        this.watch?.moved();
         return connection;
       } catch (error) {
         const areAllTaken = (error as Error).message === ALL_TAKEN;
-        if (!areAllTaken) watch?.moved();
+        if (!areAllTaken) this.watch?.moved();
         if (!areAllTaken || performance.now() >= end) throw error;
       }
-  };
-  return Object.assign(driver, {
-    releaseConnection: (connection: Parameters<Driver['releaseConnection']>[0]) => {
-      watch?.moved();
-      return release(connection);
-    },
-    acquireConnection: async (...options: Parameters<Driver['acquireConnection']>) => {
-      if (isInTransaction()) onSecondConnection?.(new SecondConnection());
-      return acquire(...options);
-    },
-  });
+  }
+
+  releaseConnection(connection: DatabaseConnection): Promise<void> {
+    this.watch?.moved();
+    return this.driver.releaseConnection(connection);
+  }
+
+  async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+    try {
+      await this.driver.beginTransaction(connection, settings);
+    } catch (error) {
+      await this.driver.releaseConnection(connection);
+      throw error;
+    }
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    // The server has undone the transaction of a lost connection; the statement that failed first says why.
+    await Promise.allSettled([this.driver.rollbackTransaction(connection)]);
+  }
+
+  commitTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.driver.commitTransaction(connection);
+  }
+
+  async savepoint(...savepoint: Parameters<NonNullable<Driver['savepoint']>>): Promise<void> {
+    await this.driver.savepoint?.(...savepoint);
+  }
+
+  async rollbackToSavepoint(...savepoint: Parameters<NonNullable<Driver['savepoint']>>): Promise<void> {
+    await this.driver.rollbackToSavepoint?.(...savepoint);
+  }
+
+  async releaseSavepoint(...savepoint: Parameters<NonNullable<Driver['savepoint']>>): Promise<void> {
+    await this.driver.releaseSavepoint?.(...savepoint);
+  }
+
+  init(options?: AbortableOperationOptions): Promise<void> {
+    return this.driver.init(options);
+  }
+
+  destroy(options?: AbortableOperationOptions): Promise<void> {
+    return this.driver.destroy(options);
+  }
+}
+
+class ResilientDialect extends PostgresDialect {
+  constructor(
+    pool: Pool,
+    private readonly rules: PoolRules,
+  ) {
+    super({ pool });
+  }
+
+  override createDriver(): Driver {
+    return new ResilientKyselyDriver(super.createDriver(), this.rules);
+  }
 }
 
 class ResilientConnection extends PostgreSqlConnection {
-  private direct: DirectWay | undefined;
-
-  override createKysely(): ReturnType<PostgreSqlConnection['createKysely']> {
-    const made = super.createKysely();
-    if (this.direct) goDirectly(this.getClient().getExecutor(), this.direct);
-    return made;
-  }
-
-  override createKyselyDialect(given: Parameters<PostgreSqlConnection['createKyselyDialect']>[0]) {
-    const { onSecondConnection, watch, onPool, ...overrides } = given as typeof given & PoolRules;
-    const statements = new PreparedStatements();
-    let opened: Pool | undefined;
-    const onPoolCreated = (pool: Pool) => {
-      opened = pool;
-      pool.on('connect', client => statements.attach(client));
-      onPool?.(pool);
+  override createKyselyDialect(given: PoolConfig & PoolRules): PostgresDialect {
+    const { onSecondConnection, watch, onPool, ...settings } = given;
+    let pool: Pool | undefined;
+    const onPoolCreated = (opened: Pool) => {
+      pool = opened;
     };
-    const dialect = super.createKyselyDialect({ ...overrides, onPoolCreated } as typeof overrides);
-    this.direct = { pool: () => opened, statements, watch: watch?.() };
-    const createDriver: Dialect['createDriver'] = dialect.createDriver.bind(dialect);
-    return Object.assign(dialect, {
-      createQueryCompiler: () => new KeptCompiler(),
-      createDriver: () => guarded(releasing(createDriver()), { onSecondConnection, watch }, () => opened),
+    super.createKyselyDialect({ ...settings, onPoolCreated } as PoolConfig);
+    if (!pool) throw new Error('MikroORM opened no connection pool');
+    onPool?.(pool);
+    return new ResilientDialect(pool, {
+      ...(onSecondConnection && { onSecondConnection }),
+      ...(watch && { watch }),
     });
   }
 }

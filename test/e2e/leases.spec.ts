@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { Database, DatabaseConnection } from '../../src/platform/database/index.js';
-import { LeaseLost, Leases, NamedLeases } from '../../src/platform/leases/index.js';
+import { HeartbeatPool, LeaseLost, Leases, NamedLeases } from '../../src/platform/leases/index.js';
 import { Log } from '../../src/platform/log/index.js';
 import { Topics } from '../../src/platform/topics/index.js';
 import { TestService } from '../harness/service.js';
@@ -35,7 +35,7 @@ afterAll(async () => {
 async function another(): Promise<Process> {
   const log = service.app.get(Log, { strict: false });
   const topics = new Topics(service.app.get(DatabaseConnection, { strict: false }), log);
-  const leases = new Leases(database, topics, log);
+  const leases = new Leases(database, service.app.get(HeartbeatPool, { strict: false }), topics, log);
   const named = new NamedLeases(database, topics, leases);
   named.onModuleInit();
   await topics.onApplicationBootstrap();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ModelSlots } from '../../src/agents/models/index.js';
 import { Database, DatabaseConnection, newId } from '../../src/platform/database/index.js';
-import { Leases } from '../../src/platform/leases/index.js';
+import { HeartbeatPool, Leases } from '../../src/platform/leases/index.js';
 import { Log } from '../../src/platform/log/index.js';
 import { Topics } from '../../src/platform/topics/index.js';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
@@ -162,7 +162,7 @@ describe('a provider that is asked one thing at a time', () => {
       ) as [Database, DatabaseConnection, Log];
       const topics = new Topics(connection, log);
       await topics.onApplicationBootstrap();
-      const leases = new Leases(database, topics, log);
+      const leases = new Leases(database, service.app.get(HeartbeatPool), topics, log);
       await leases.onApplicationBootstrap();
       const end = async () => {
         await leases.onApplicationShutdown();
@@ -236,7 +236,9 @@ describe('a provider that is asked one thing at a time', () => {
       );
       // Of a process that never clears up.
       const [database, topics, log] = parts;
-      const leases = Object.assign(new Leases(database, topics, log), { processId: id });
+      const leases = Object.assign(new Leases(database, service.app.get(HeartbeatPool), topics, log), {
+        processId: id,
+      });
       const slots = new ModelSlots(database, topics, leases, log);
       const asked = { ...from(ada.organizationId), provider: 'left' };
       const leave = await slots.enter(asked, never, () => undefined);

@@ -121,41 +121,10 @@ describe('a database that swallows what it is sent', () => {
 });
 
 it(
-  'a database stream in which bytes are changed ends no process, and is told',
-  async () => {
-    const workspace_id = await service.workspace(ada);
-    const paths = [
-      '/api/workspaces',
-      '/api/chats',
-      '/api/health/ready',
-      `/api/workspaces/${workspace_id}/files`,
-    ];
-    for (const oneOf of [37, 211, 1_009, 4_999]) {
-      proxy.corrupt(oneOf);
-      // What was answered before the first changed byte is answered; all else may fail, and end.
-      const asked = Array.from({ length: 40 }, (_, n) => client.get(paths[n % paths.length] ?? ''));
-      await Promise.allSettled([
-        ...asked,
-        client.post('/api/agent/message', { message: 'list', workspace_id, model: 'atelier/demo' }),
-        client.put(`/api/workspaces/${workspace_id}/files/content`, { path: 'a.txt', content: 'a' }),
-        sleep(3_000),
-      ]);
-    }
-    proxy.pass();
-    await readyAgain();
-    expect(subject.isRunning).toBe(true);
-    expect((await client.get('/api/workspaces')).status).toBe(200);
-    const told = subject.lines.filter(({ level, err, msg }) => level !== 'info' && err && msg);
-    expect(told).not.toEqual([]);
-  },
-  PATIENCE,
-);
-
-it(
   'a database stream that makes no sense is a lost connection',
   async () => {
     const isTold = () =>
-      subject.lines.some(({ err }) => err?.message.includes('the server sent what is no answer'));
+      subject.lines.some(({ err }) => err?.message.includes('the server sent a malformed message'));
     proxy.garble(UNKNOWN);
     for (const end = performance.now() + MAX_MS; !isTold() && performance.now() < end; ) await sleep(100);
     expect(isTold()).toBe(true);

@@ -23,9 +23,6 @@ interface Link {
 export class FaultyProxy {
   private mode: Mode = 'pass';
   private delayMs = 0;
-  /** Of how many bytes that the server sends one arrives changed; 0: of none. */
-  private changedOf = 0;
-  private sent = 0;
   private readonly links = new Set<Link>();
 
   private constructor(
@@ -62,10 +59,8 @@ export class FaultyProxy {
   /** As a good network; what was open while packets were lost is reset. */
   pass(): void {
     if (this.mode === 'swallow' || this.mode === 'deafen') this.reset();
-    if (this.changedOf > 0) this.reset();
     this.mode = 'pass';
     this.delayMs = 0;
-    this.changedOf = 0;
   }
 
   /** Connections are accepted and stay open; nothing goes through any more, in either direction. */
@@ -86,11 +81,6 @@ export class FaultyProxy {
   /** Each piece of data arrives so much later. */
   delay(milliseconds: number): void {
     this.delayMs = milliseconds;
-  }
-
-  /** One of so many bytes that the server sends arrives as another. */
-  corrupt(oneOf: number): void {
-    this.changedOf = oneOf;
   }
 
   /** Ends all open connections in an orderly way (FIN). */
@@ -131,7 +121,6 @@ export class FaultyProxy {
     let order = Promise.resolve();
     from.on('data', data => {
       if (this.mode === 'swallow' || (this.mode === 'deafen' && from === link.server)) return;
-      if (from === link.server) this.change(data);
       if (this.delayMs === 0) {
         order = order.then(() => void to.write(data));
         return;
@@ -142,12 +131,6 @@ export class FaultyProxy {
     from.on('error', () => this.passOn(link, socket => socket.destroy()));
     from.on('close', () => this.passOn(link, socket => socket.destroy()));
     from.on('end', () => this.passOn(link, () => order.then(() => to.end())));
-  }
-
-  private change(data: Buffer): void {
-    if (this.changedOf === 0) return;
-    for (let at = 0; at < data.length; at++)
-      if (++this.sent % this.changedOf === 0) data.writeUInt8(data.readUInt8(at) ^ 0x55, at);
   }
 
   /** The other side learns of an end, unless packets are swallowed. */

@@ -9,8 +9,8 @@ import {
   CONNECTION_SETTINGS,
   type PoolRules,
   PoolWatch,
+  PreparingClient,
   QUERY_MS,
-  ResilientClient,
   ResilientDriver,
 } from '#libs/resilient-postgres/index.js';
 import { Config } from '../config/index.js';
@@ -44,7 +44,7 @@ export function ormOptions(
     // MikroORM looks for extensions that are not named here, and outside of the bundle it loads copies of them and of itself.
     extensions: [Migrator],
     discovery: { warnWhenNoEntities: false },
-    driverOptions: { connectionString, Client: ResilientClient, ...CONNECTION_SETTINGS, ...rules },
+    driverOptions: { connectionString, Client: PreparingClient, ...CONNECTION_SETTINGS, ...rules },
     host: decodeURIComponent(url.hostname),
     dbName: decodeURIComponent(url.pathname.slice(1)),
     pool: { min: 0, max: poolSize },

@@ -1,3 +1,4 @@
+export { HeartbeatPool } from './heartbeat-pool.js';
 export { LeasedRows } from './leased-rows.js';
 export { Leases } from './leases.js';
 export { LeasesModule } from './leases.module.js';

@@ -6,10 +6,10 @@ import {
   OnApplicationShutdown,
 } from '@nestjs/common';
 import { sql } from 'kysely';
-import { urgently, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { Database, newId } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { defineTopic, type Peer, Topics } from '../topics/index.js';
+import { HeartbeatPool } from './heartbeat-pool.js';
 import { LeasedRows, type LeaseNames } from './leased-rows.js';
 import { hasEnded, type LocalProcess, thisProcess } from './local-process.js';
 
@@ -18,8 +18,6 @@ const HEARTBEAT_MS = 2_000;
 const LOST_SECONDS = 15;
 /** After so long without a heartbeat a process gives up its leases: well before others take them over. */
 const EXPIRY_MS = 10_000;
-/** How long a heartbeat may take, so that the next may succeed where this one is swallowed. */
-const MAX_HEARTBEAT_MS = 4_000;
 /** How old the last heartbeat may be for a process to claim something. */
 const FRESH_MS = 5_000;
 /**
@@ -63,6 +61,7 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
 
   constructor(
     private readonly database: Database,
+    private readonly heartbeats: HeartbeatPool,
     private readonly topics: Topics,
     private readonly log: Log,
   ) {}
@@ -168,12 +167,8 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
         where other.id <> ${this.processId}) as others, (
         select json_agg(json_build_object('id', id, 'pid', pid, 'started', started)) from process neighbour
         where neighbour.machine = ${machine} and neighbour.id <> ${this.processId}) as neighbours`;
-    // However many wait for a connection, the leases of all that they do depend on this one.
-    const { rows } = await urgently(() =>
-      withQueryDeadline(MAX_HEARTBEAT_MS, () => statement.execute(this.database.tables())),
-    );
+    const [row] = await this.heartbeats.execute<Heartbeat>(statement.compile(this.database.tables()));
     this.extend(asked);
-    const [row] = rows;
     if (!row) return;
     found(row.others ?? []);
     const neighbours = row.neighbours ?? [];
