@@ -4,8 +4,11 @@ import path from 'node:path';
 import { inProject } from './project.mjs';
 import { readStamp, writeStamp } from './stamp.mjs';
 
-/** Packages with native parts, which they find next to themselves. */
-const NATIVE = /^(@node-rs\/argon2|dockerode|msgpackr-extract)$/;
+/**
+ * Packages that stay outside of the bundle: those with native parts, which they find next to themselves, and class-validator,
+ * which Nest's mapped types load with `require`: one copy has to know all rules.
+ */
+const EXTERNAL = /^(@node-rs\/argon2|class-validator|dockerode|msgpackr-extract)$/;
 const OURS = /^((?!\/node_modules\/).)*\/dist\/(src|libs)\/.*\.js$/;
 const THEIRS = /\/node_modules\//;
 
@@ -20,8 +23,8 @@ export async function bundle() {
   const build = await rolldown({
     input: { main: inProject('dist', 'src', 'main.js'), vault: inProject('dist', 'src', 'vault.js') },
     platform: 'node',
-    external: id => NATIVE.test(id) || id.startsWith('node:') || builtinModules.includes(id),
-    plugins: [sourceMaps, visibleRequires, noPhoneNumbers, unfrozenStatements],
+    external: id => EXTERNAL.test(id) || id.startsWith('node:') || builtinModules.includes(id),
+    plugins: [sourceMaps],
     onLog: refuseMissing,
   });
   const folder = inProject('dist', 'bundle');
@@ -80,43 +83,6 @@ const sourceMaps = {
 /** The bundler escapes no characters in tagged templates. */
 const inAscii = code =>
   code.replace(/[^\0-\x7f]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
-
-/** What Nest's types of fields load with `createRequire` must be the copy of the bundle, which knows the rules of our DTOs. */
-const visibleRequires = {
-  name: 'visible-requires',
-  transform: {
-    filter: { id: /\/@nestjs\/mapped-types\/.*\.js$/ },
-    handler: code => code.replace('const require = createRequire(import.meta.url);', ''),
-  },
-};
-
-/** The numbering plans of all countries would be in memory for a rule that none of our DTOs has; one that had it would not load. */
-const noPhoneNumbers = {
-  name: 'no-phone-numbers',
-  load: {
-    filter: { id: /\/class-validator\/.*\/IsPhoneNumber\.js$/ },
-    handler: () => `
-      export const IS_PHONE_NUMBER = 'isPhoneNumber';
-      export function isPhoneNumber() { throw new Error('scripts/lib/bundle.mjs leaves @IsPhoneNumber out'); }
-      export const IsPhoneNumber = isPhoneNumber;`,
-  },
-};
-
-/**
- * Kysely freezes each part of a statement, which takes longer than making and reading it. Nothing writes to one: it would throw
- * wherever the service does not run from its bundle, as in tests.
- */
-const unfrozenStatements = {
-  name: 'unfrozen-statements',
-  transform: {
-    filter: { id: /\/kysely\/dist\/util\/object-utils\.js$/ },
-    handler: code => {
-      const frozen = 'return Object.freeze(obj);';
-      if (!code.includes(frozen)) throw new Error('scripts/lib/bundle.mjs does not find how Kysely freezes');
-      return code.replace(frozen, 'return obj;');
-    },
-  },
-};
 
 /** Packages name others that are optional, and load without them. */
 function refuseMissing(_level, log) {
