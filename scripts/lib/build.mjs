@@ -1,6 +1,6 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { bundle } from './bundle.mjs';
-import { compile } from './compile.mjs';
 import { exclusively } from './exclusive.mjs';
 import { inProject, projectDir } from './project.mjs';
 import { SetupError } from './setup-error.mjs';
@@ -14,6 +14,7 @@ const inputs = [
   'tsconfig.json',
   'tsconfig.build.json',
   'nest-cli.json',
+  'scripts/lib/build-child.mjs',
   'scripts/lib/bundle.mjs',
   'package.json',
   'package-lock.json',
@@ -34,23 +35,18 @@ async function build(current) {
   // Output of a source that is gone must go too: a deleted migration would still be found and run.
   const isStillThere = file => current.files.includes(file);
   if (!previous?.files.every(isStillThere)) emptyOutput();
-  try {
-    await compile(current.files.filter(isCompiled));
-  } catch (error) {
-    throw new SetupError(
-      'The project does not compile: correct what is shown above and start again.',
-      error.message,
-    );
-  }
-  try {
-    await bundle();
-  } catch (error) {
-    throw new SetupError(
-      'The compiled sources could not be put into one bundle: see the reason above and start again.',
-      error.message,
-    );
-  }
+  await compileAndBundle(current.files.filter(isCompiled));
   writeStamp(stampFile, current);
+}
+
+async function compileAndBundle(files) {
+  const child = fork(inProject('scripts', 'lib', 'build-child.mjs'));
+  const ended = once(child, 'exit');
+  child.send(files);
+  const [answer] = await Promise.race([once(child, 'message'), ended.then(() => [undefined])]);
+  await ended;
+  if (!answer) throw new SetupError('The build ended before it was done: start again.', '');
+  if (answer.failed) throw new SetupError(answer.failed, answer.reason);
 }
 
 /** The folder itself stays, which may be mounted elsewhere for a service that runs, and so does the bundle, which clears itself. */
