@@ -154,6 +154,22 @@ describe('rows that a process holds', () => {
     ]);
     for (const one of processes) one.leases.recover('test', async () => undefined);
   });
+
+  it('are not taken for forgotten when they are claimed while a process looks', async () => {
+    const { processId } = here.leases;
+    const rows = here.leases.rows('held');
+    const known = new Set<string>();
+    const claim = (id: number) => service.database.query('insert into held values ($1, $2)', [id, processId]);
+    for (const id of [2001, 2002]) await claim(id);
+    const forgotten = await rows.forgotten(database, id => known.has(id), { among: sql`held.id > 2000` });
+    known.add('2003');
+    await claim(2003);
+    await service.database.query('update held set holder = $1 where id = 2002', [processId]);
+    const { rows: deleted } = await sql`delete from held where ${forgotten} returning id`.execute(
+      database.tables(),
+    );
+    expect(deleted).toEqual([{ id: 2001 }]);
+  });
 });
 
 it('a process of this machine that ended is noticed by its number, whatever process has that now', async () => {

@@ -104,9 +104,9 @@ export class ModelSlots implements OnApplicationShutdown {
 
   /** Releases the slots of dead processes, and what this one could not release. */
   private async clear(): Promise<void> {
+    const forgotten = await this.rows.forgotten(this.database, id => this.mine.has(id));
     const { rows } = await sql<{ provider: string }>`
-      delete from model_slot
-      where ${this.rows.isOrphaned} or (${this.rows.isOurs} and id <> all(${[...this.mine.keys()]}::uuid[]))
+      delete from model_slot where ${this.rows.isOrphaned} or ${forgotten}
       returning provider`.execute(this.database.tables());
     const freed = new Set(rows.map(({ provider }) => provider));
     if (freed.size === 0) return;

@@ -45,7 +45,7 @@ export class TokenRenewal implements OnModuleInit, BeforeApplicationShutdown {
 
   onModuleInit(): void {
     this.leases.recover('token_set', async () => {
-      const released = await this.store.releaseOrphaned([...this.underWay.keys()]);
+      const released = await this.store.releaseOrphaned(id => this.underWay.has(id));
       this.topics.publish(...released.map(id => connectionTopic(id)));
     });
   }

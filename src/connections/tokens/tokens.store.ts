@@ -218,10 +218,10 @@ export class TokensStore {
   }
 
   /** Of processes that are gone, and what this one does not know that it holds. */
-  async releaseOrphaned(known: readonly string[]): Promise<string[]> {
+  async releaseOrphaned(isKnown: (id: string) => boolean): Promise<string[]> {
+    const forgotten = await this.rows.forgotten(this.database, isKnown);
     const { rows } = await sql<{ id: string }>`
-      update token_set set ${this.rows.released}
-      where ${this.rows.isOrphaned} or (${this.rows.isOurs} and id <> all(${[...known]}::uuid[]))
+      update token_set set ${this.rows.released} where ${this.rows.isOrphaned} or ${forgotten}
       returning id`.execute(this.database.tables());
     return rows.map(({ id }) => id);
   }

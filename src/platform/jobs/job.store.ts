@@ -66,15 +66,18 @@ export class JobStore implements BeforeApplicationShutdown {
   /** Some of the jobs that the queue is to be given, again or for the first time. */
   async takeDue(): Promise<EnqueuedJob[]> {
     await this.saveEnds();
+    const isDue = sql<boolean>`failed_at is null
+      and (look_at <= now() or look_at > now() + make_interval(hours => ${MAX_AHEAD_HOURS}))`;
+    const forgotten = await this.rows.forgotten(this.database, id => this.executing.has(id), {
+      among: isDue,
+    });
     const { rows } = await sql<EnqueuedJob>`
       update accepted_job
       set look_at = now() + make_interval(secs => ${LOOK_SECONDS}), ${this.rows.released},
         lost = lost + ${this.rows.isOrphaned}::int
       where id in (
         select id from accepted_job
-        where failed_at is null
-          and (look_at <= now() or look_at > now() + make_interval(hours => ${MAX_AHEAD_HOURS}))
-          and (${this.rows.isFree} or (${this.rows.isOurs} and id <> all(${[...this.executing]}::uuid[])))
+        where ${isDue} and (${this.rows.isFree} or ${forgotten})
         order by look_at limit ${AT_ONCE} for update skip locked)
       returning id, queue, name, payload`.execute(this.database.tables());
     return rows;

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../database/index.js';
 
 export interface LeaseNames {
   /** What the table is called in the statements. */
@@ -7,6 +8,13 @@ export interface LeaseNames {
   readonly holder?: string;
   /** The column that the version before compares with the clock instead; null in rows of processes with a heartbeat. */
   readonly until?: string;
+}
+
+interface ForgottenRows {
+  /** The column that `isKnown` is asked about. */
+  readonly key?: string;
+  /** Rows to look at; by default all. */
+  readonly among?: RawBuilder<boolean>;
 }
 
 /**
@@ -23,7 +31,11 @@ export class LeasedRows {
   /** Without a holder, or orphaned. */
   readonly isFree: RawBuilder<boolean>;
 
-  constructor(processId: string, table: string, { alias = table, holder = 'holder', until }: LeaseNames) {
+  constructor(
+    processId: string,
+    private readonly table: string,
+    { alias = table, holder = 'holder', until }: LeaseNames,
+  ) {
     const column = sql.ref(`${alias}.${holder}`);
     this.claimed = sql`${sql.ref(holder)} = ${processId}`;
     this.released = sql`${sql.ref(holder)} = null`;
@@ -33,5 +45,25 @@ export class LeasedRows {
       until === undefined ? rest : sql<boolean>`coalesce(${sql.ref(`${alias}.${until}`)} < now(), ${rest})`;
     this.isOrphaned = isOver(sql<boolean>`(${column} is not null and ${isGone})`);
     this.isFree = isOver(sql<boolean>`(${column} is null or ${isGone})`);
+  }
+
+  /**
+   * Condition on the rows that this process holds without knowing it, because the answer to a claim was lost. They are read
+   * before `isKnown` is asked, so that a claim under way is not among them. A row that is claimed again before the condition is
+   * used has another version (`xmin`), and is left alone.
+   */
+  async forgotten(
+    database: Database,
+    isKnown: (key: string) => boolean,
+    { key = 'id', among = sql<boolean>`true` }: ForgottenRows = {},
+  ): Promise<RawBuilder<boolean>> {
+    const [column, version] = [sql.ref(`${this.table}.${key}`), sql.ref(`${this.table}.xmin`)];
+    const { rows } = await sql<{ key: string; version: string }>`
+      select ${column}::text as key, ${version}::text as version from ${sql.table(this.table)}
+      where ${this.isOurs} and ${among}`.execute(database.tables());
+    const forgotten = rows.filter(row => !isKnown(row.key));
+    if (forgotten.length === 0) return sql<boolean>`false`;
+    return sql<boolean>`(${this.isOurs} and (${column}::text, ${version}::text) in (
+      select * from unnest(${forgotten.map(row => row.key)}::text[], ${forgotten.map(row => row.version)}::text[])))`;
   }
 }

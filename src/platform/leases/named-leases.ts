@@ -95,9 +95,9 @@ export class NamedLeases implements OnModuleInit {
   }
 
   private async releaseOrphaned(): Promise<void> {
+    const forgotten = await this.rows.forgotten(this.database, name => this.known.has(name), { key: 'name' });
     const { rows } = await sql<{ name: string }>`
-      delete from lease
-      where ${this.rows.isOrphaned} or (${this.rows.isOurs} and name <> all(${[...this.known.keys()]}::text[]))
+      delete from lease where ${this.rows.isOrphaned} or ${forgotten}
       returning name`.execute(this.database.tables());
     this.topics.publish(...rows.map(({ name }) => topicOf(name)));
   }

@@ -36,7 +36,7 @@ export class RpcClient implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.leases.recover('rpc-call', () => this.store.removeOrphaned([...this.calls]));
+    this.leases.recover('rpc-call', () => this.store.removeOrphaned(id => this.calls.has(id)));
   }
 
   /**

@@ -88,11 +88,10 @@ export class RpcStore {
     return rows[0]?.state;
   }
 
-  /** Removes those of processes that are gone, and those of this one but for `known`. */
-  async removeOrphaned(known: readonly string[]): Promise<void> {
-    await sql`
-      delete from rpc_call
-      where ${this.rows.isOrphaned} or (${this.rows.isOurs} and id <> all(${known}::uuid[]))`.execute(
+  /** Removes calls of processes that are gone, and those of this one that it does not know. */
+  async removeOrphaned(isKnown: (id: string) => boolean): Promise<void> {
+    const forgotten = await this.rows.forgotten(this.database, isKnown);
+    await sql`delete from rpc_call where ${this.rows.isOrphaned} or ${forgotten}`.execute(
       this.database.tables(),
     );
   }

@@ -120,8 +120,8 @@ export class Scans implements OnApplicationShutdown {
 
   /** Those of dead processes, and what this one could not end; the claim lets one process do it. */
   async recoverOrphaned(): Promise<void> {
-    for (const scan of await this.scans.claimOrphaned([...this.active, ...this.late.keys()]))
-      await this.recoverOne(scan);
+    const orphaned = await this.scans.claimOrphaned(id => this.active.has(id) || this.late.has(id));
+    for (const scan of orphaned) await this.recoverOne(scan);
   }
 
   /** Those that a process of an earlier release left on this machine. */

@@ -169,11 +169,11 @@ export class ScansStore {
     return this.select(sql`holder is null`);
   }
 
-  /** Claims those of dead processes, and those of this process except `busy`. */
-  claimOrphaned(busy: readonly string[]): Promise<Scan[]> {
+  /** Claims those of dead processes, and those of this process that are not busy. */
+  async claimOrphaned(isBusy: (id: string) => boolean): Promise<Scan[]> {
+    const forgotten = await this.rows.forgotten(this.database, isBusy);
     return this.read(sql`
-      update workspace_scan set ${this.rows.claimed}
-      where ${this.rows.isOrphaned} or (${this.rows.isOurs} and id <> all(${[...busy]}::uuid[]))
+      update workspace_scan set ${this.rows.claimed} where ${this.rows.isOrphaned} or ${forgotten}
       returning *`);
   }
 

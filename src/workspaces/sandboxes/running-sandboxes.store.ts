@@ -85,11 +85,10 @@ export class RunningSandboxesStore {
     await sql`delete from running_sandbox where id = ${id}`.execute(this.database.tables());
   }
 
-  /** Removes those of dead processes, and those of this one except `known`. */
-  async removeOrphaned(known: readonly string[]): Promise<void> {
-    await sql`
-      delete from running_sandbox
-      where ${this.rows.isOrphaned} or (${this.rows.isOurs} and id <> all(${known}::uuid[]))`.execute(
+  /** Removes sandboxes of dead processes, and those of this one that it does not know. */
+  async removeOrphaned(isKnown: (id: string) => boolean): Promise<void> {
+    const forgotten = await this.rows.forgotten(this.database, isKnown);
+    await sql`delete from running_sandbox where ${this.rows.isOrphaned} or ${forgotten}`.execute(
       this.database.tables(),
     );
   }

@@ -69,7 +69,9 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
   }
 
   onModuleInit(): void {
-    this.leases.recover('sandbox', () => this.store.removeOrphaned([...this.own.keys(), ...this.claimed]));
+    this.leases.recover('sandbox', () =>
+      this.store.removeOrphaned(id => this.own.has(id) || this.claimed.has(id)),
+    );
     const topic = sandboxesTopic(this.leases.processId);
     this.unsubscribe = this.topics.subscribe(topic, () => this.write(this.endRequested()));
     this.measurement = setInterval(() => this.write(this.measure()), MEASURE_MS).unref();
