@@ -1,10 +1,10 @@
 /** Servers whose worker is killed, told to end, cut off or stopped: they run elsewhere soon, and never twice at once. */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connect } from 'node:tls';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { InstancesStore } from '../../src/hosting/tunnels/records/instances.store.js';
 import { ServerConnections } from '../../src/hosting/tunnels/running/server-connections.js';
 import type { Json } from '../harness/client.js';
@@ -18,6 +18,7 @@ const { spawnSync } = require('node:child_process');
 const lock = fs.openSync('lock', 'w');
 const alone = spawnSync('flock', ['-n', '3'], { stdio: ['ignore', 'ignore', 'inherit', lock] }).status === 0;
 fs.appendFileSync('begun.txt', alone ? 'alone\\n' : 'TWICE\\n');
+process.once('SIGTERM', () => { fs.appendFileSync('ended.txt', 'asked\\n'); process.exit(0); });
 require('node:http').createServer((request, response) => response.end('here')).listen(process.env.PORT);`;
 
 let service: TestService;
@@ -49,6 +50,15 @@ const begun = () =>
   readFileSync(path.join(service.dataDir, 'workspaces', workspace, 'begun.txt'), 'utf8')
     .trim()
     .split('\n');
+
+/** Waits until others take a process for lost, or for found again. */
+async function untilSeen(process: string, isThere: boolean): Promise<void> {
+  for (;;) {
+    const rows = await service.database.query('select from process where id = $1', [process]);
+    if (rows.length > 0 === isThere) return;
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
 
 /** A server that is to run; it runs once there is a worker. */
 async function make(): Promise<void> {
@@ -159,6 +169,49 @@ describe('a server', () => {
     } finally {
       await proxy.stop();
     }
+  });
+
+  describe('whose only worker loses its database', () => {
+    let proxy: FaultyProxy;
+    let first: string;
+
+    beforeEach(async () => {
+      await make();
+      proxy = await FaultyProxy.start(service.database.url);
+      await workers.start({ DATABASE_URL: proxy.through(service.database.url) });
+      await until(({ state }) => state === 'running');
+      first = await holder();
+      proxy.refuse();
+      proxy.reset();
+      // Long after its lease is over.
+      await untilSeen(first, false);
+    });
+    afterEach(async () => {
+      await workers.stop();
+      await proxy.stop();
+    });
+
+    it('goes on, and is reached', async () => {
+      expect(await ask()).toContain('here');
+      proxy.pass();
+      await untilSeen(first, true);
+      expect(await until(({ state }) => state === 'running')).toMatchObject({ restarts: 0, last_exit: null });
+      expect([await ask(), await holder(), begun()]).toEqual([
+        expect.stringContaining('here'),
+        first,
+        ['alone'],
+      ]);
+    });
+
+    it('ends when that one is back and finds that another one has begun meanwhile', async () => {
+      await workers.start();
+      while ([first, ''].includes(await holder())) await new Promise(resolve => setTimeout(resolve, 50));
+      proxy.pass();
+      const ended = path.join(service.dataDir, 'workspaces', workspace, 'ended.txt');
+      while (!existsSync(ended)) await new Promise(resolve => setTimeout(resolve, 50));
+      expect(await until(({ state }) => state === 'running')).toMatchObject({ restarts: 0 });
+      expect(await holder()).not.toBe(first);
+    });
   });
 
   it('is not run twice while its worker stands still, and wakes', async () => {

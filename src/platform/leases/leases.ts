@@ -8,7 +8,7 @@ import {
 import { sql } from 'kysely';
 import { Database, newId } from '../database/index.js';
 import { Log } from '../log/index.js';
-import { defineTopic, type Peer, Topics } from '../topics/index.js';
+import { defineTopic, type Peer, type TopicKind, Topics } from '../topics/index.js';
 import { HeartbeatPool } from './heartbeat-pool.js';
 import { LeasedRows, type LeaseNames } from './leased-rows.js';
 import { hasEnded, type LocalProcess, thisProcess } from './local-process.js';
@@ -53,6 +53,10 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
   private recovering: Promise<void> | undefined;
   private lastBeat = Number.NEGATIVE_INFINITY;
   private held = newHold();
+  /** Signals of {@link signalOf}, by the kind of topic. */
+  private readonly heldAlone = new Map<string, { readonly kind: TopicKind; hold: AbortController }>();
+  /** Other processes at the last heartbeat; undefined before the first. */
+  private others: readonly Peer[] | undefined;
   private expiry: NodeJS.Timeout | undefined;
   /** Other processes at the last heartbeat, with what is known of those of this machine. */
   private known = new Map<string, Neighbour | undefined>();
@@ -139,6 +143,21 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
     return this.held.signal;
   }
 
+  /**
+   * As {@link signal}, for what only processes that listen to `kind` take over. Not aborted while this process {@link isAlone}.
+   */
+  signalOf(kind: TopicKind): AbortSignal {
+    const held = this.heldAlone.get(kind.kind) ?? { kind, hold: newHold() };
+    this.heldAlone.set(kind.kind, held);
+    if (this.signal.aborted && !this.isAlone(kind)) held.hold.abort(this.signal.reason);
+    return held.hold.signal;
+  }
+
+  /** Whether no other process listened to `kind` at the last heartbeat. A process that started later is not known yet. */
+  isAlone({ kind }: TopicKind): boolean {
+    return this.others?.every(({ listens_to }) => listens_to !== null && !listens_to.includes(kind)) ?? false;
+  }
+
   private async beat(): Promise<void> {
     const isLate = !this.isFresh;
     try {
@@ -170,10 +189,11 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
     const [row] = await this.heartbeats.execute<Heartbeat>(statement.compile(this.database.tables()));
     this.extend(asked);
     if (!row) return;
-    found(row.others ?? []);
+    this.others = row.others ?? [];
+    found(this.others);
     const neighbours = row.neighbours ?? [];
     this.known = new Map(
-      (row.others ?? []).map(({ id }) => [id, neighbours.find(neighbour => neighbour.id === id)]),
+      this.others.map(({ id }) => [id, neighbours.find(neighbour => neighbour.id === id)]),
     );
     // To others it was not there before: they may have published nothing to it.
     if (row.is_new) this.topics.announce(this.processId);
@@ -183,6 +203,7 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
   private extend(asked: number): void {
     this.lastBeat = asked;
     if (this.held.signal.aborted) this.held = newHold();
+    for (const held of this.heldAlone.values()) if (held.hold.signal.aborted) held.hold = newHold();
     clearTimeout(this.expiry);
     this.expiry = setTimeout(() => this.expire(), asked + EXPIRY_MS - performance.now()).unref();
   }
@@ -193,7 +214,9 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
       'no heartbeat reached the database: the leases of this process expire, others may take them over',
     );
     const reason = new Error('This process is out of touch with the database');
-    this.held.abort(Object.assign(reason, { code: 'ECONNABORTED' }));
+    Object.assign(reason, { code: 'ECONNABORTED' });
+    this.held.abort(reason);
+    for (const { kind, hold } of this.heldAlone.values()) if (!this.isAlone(kind)) hold.abort(reason);
   }
 
   private async round(): Promise<void> {

@@ -1,3 +1,3 @@
 export type { Peer } from './peers.js';
 export { TopicCache } from './topic-cache.js';
-export { defineTopic, notifyTopic, Subscription, type Topic, Topics } from './topics.js';
+export { defineTopic, notifyTopic, Subscription, type Topic, type TopicKind, Topics } from './topics.js';

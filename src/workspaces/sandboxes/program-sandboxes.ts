@@ -36,6 +36,8 @@ export interface ProgramWork {
    */
   readonly prelude: (inside: { node: string; bind: string; relay: string | undefined }) => string;
   readonly signal: AbortSignal;
+  /** Aborted when another process may run the program; see `Leases`. */
+  readonly lease: AbortSignal;
   readonly onOutput: (chunk: OutputChunk) => void;
   readonly onStarted: (gauge: () => SandboxUsage) => void;
 }
@@ -59,13 +61,20 @@ export class ProgramSandboxes {
     const { driver, nodeFolder } = this.isolation;
     const check = await driver.check();
     if (!check.ok) throw new Unavailable(`Code cannot run here: ${check.reason}`);
-    const { script, folder, caller, limits, bind, signal, onOutput, onStarted } = work;
+    const { script, folder, caller, limits, bind, signal, lease, onOutput, onStarted } = work;
     const { actions, uses } = work;
     const environment = await this.environments.prepare(workspace, { caller, actions, uses });
     const { request, relay } = environment;
     const inside = driver.isolated ? bind.to : bind.from;
     const prelude = work.prelude({ node: `${nodeFolder}/node`, bind: inside, relay });
-    const started = { workspaceId: workspace.id, command: script, caller, kind: 'command', signal } as const;
+    const started = {
+      workspaceId: workspace.id,
+      command: script,
+      caller,
+      kind: 'command',
+      signal,
+      lease,
+    } as const;
     try {
       return await this.running.showing(started, (ends, measuredBy) =>
         driver.run({

@@ -22,6 +22,8 @@ export type Gauge = () => SandboxUsage;
 
 interface Started extends NewSandbox {
   readonly signal: AbortSignal | undefined;
+  /** Aborted when another process may take the work over; that of the leases of this process unless given. */
+  readonly lease?: AbortSignal;
   readonly claim?: NameClaim;
 }
 
@@ -98,7 +100,11 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     };
     const shown = this.write(started.claim ? this.endRequested() : this.add(id, started));
     try {
-      const ends = [stop.signal, this.leases.signal, ...(started.signal ? [started.signal] : [])];
+      const ends = [
+        stop.signal,
+        started.lease ?? this.leases.signal,
+        ...(started.signal ? [started.signal] : []),
+      ];
       return await work(AbortSignal.any(ends), measuredBy);
     } finally {
       this.own.delete(id);

@@ -92,13 +92,8 @@ export class InstancesStore {
     return rows[0]?.seconds ?? undefined;
   }
 
-  async find(id: string): Promise<InstanceRow | undefined> {
-    return this.database
-      .tables()
-      .selectFrom('server_instance')
-      .selectAll()
-      .where('id', '=', id)
-      .executeTakeFirst();
+  async find(id: string, within: Pick<Database, 'tables'> = this.database): Promise<InstanceRow | undefined> {
+    return within.tables().selectFrom('server_instance').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
   /** The one that answers requests, or is about to; undefined where there is none. */
@@ -133,7 +128,7 @@ export class InstancesStore {
     return new Map(rows.map(row => [row.server_id, row]));
   }
 
-  /** It answers from now on, and one that it succeeds takes no new requests. False where it is to end by now. */
+  /** It answers from now on, and one that it succeeds takes no new requests. False where it is to end by now. Harmless twice. */
   ready(
     { id, server_id, generation }: InstanceKey,
     { address, port }: { address: InstanceAddress | null; port: number | null },
@@ -145,7 +140,7 @@ export class InstancesStore {
           and exists (select from server_instance where id = ${id} and state = 'starting') returning id`.execute(
         unit.tables(),
       );
-      if (served.length === 0) return false;
+      if (served.length === 0) return (await this.find(id, unit))?.state === 'running';
       await sql`
         update server_instance set state = 'draining'
         where server_id = ${server_id} and id <> ${id} and state = 'running'`.execute(unit.tables());

@@ -1,10 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { isOutage } from '#libs/resilient-postgres/index.js';
 import type { SandboxResult } from '#libs/sandbox/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { ServerLogs } from '../logs/server-logs.js';
-import { type AfterEnd, type InstanceRow, InstancesStore } from '../records/instances.store.js';
+import {
+  type AfterEnd,
+  type InstanceAddress,
+  type InstanceRow,
+  InstancesStore,
+} from '../records/instances.store.js';
 import { isUp } from '../records/server-states.js';
 import { type ServerRow, ServersStore } from '../records/servers.store.js';
 import { afterEnd, CRASH_LOOP, exitOf } from './after-end.js';
@@ -40,6 +46,8 @@ export class Instance {
   program: RunningProgram | undefined;
   /** On which it answers; undefined before. */
   port: number | undefined;
+  /** As it was set up when it started. */
+  private server: ServerRow | undefined;
   private readonly over = new AbortController();
   private readonly startedAt = performance.now();
   /** Why it ends, where that is not its own doing. */
@@ -96,10 +104,12 @@ export class Instance {
   }
 
   private async look(): Promise<void> {
-    const { servers, log } = this.tools;
+    const { servers, instances, log } = this.tools;
     try {
       const server = await servers.find(this.row.server_id);
-      if (!server || !isUp(server.state)) this.stop('unwanted');
+      // Where this process was taken for lost, its instance has ended, and another one may run.
+      const isLost = (await instances.find(this.row.id))?.state === 'ended';
+      if (!server || !isUp(server.state) || isLost) this.stop('unwanted');
       else if (server.generation !== this.row.generation) this.giveWay(server);
     } catch (error) {
       // The next publication, as after a lost connection, looks again.
@@ -127,14 +137,14 @@ export class Instance {
       const address = await this.tools.links.address();
       this.port = await readyPort(program, server, {
         signal,
-        tell: reason => this.tools.instances.tell(this.row, reason),
+        tell: reason => this.unlessAway(undefined, () => this.tools.instances.tell(this.row, reason)),
       });
-      const isWanted = await this.tools.instances.ready(this.row, { address, port: this.port });
+      const isWanted = await this.becomeReady({ address, port: this.port }, signal);
       if (!isWanted) return this.stop('unwanted');
       this.isReady = true;
       // It may have been restarted since.
       await this.look();
-      await this.watch(program, signal);
+      await this.watch(program, server, signal);
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof NotReady))
@@ -156,27 +166,39 @@ export class Instance {
     });
   }
 
-  private async watch(program: RunningProgram, signal: AbortSignal): Promise<void> {
+  /** Its program is ready, whether the database is there or not: rows say so once it is. */
+  private async becomeReady(at: { address: InstanceAddress; port: number }, signal: AbortSignal) {
+    for (;;) {
+      const isWanted = await this.unlessAway(undefined, () => this.tools.instances.ready(this.row, at));
+      if (isWanted !== undefined) return isWanted;
+      await sleep(RETRY_WRITE_MS, undefined, { signal });
+    }
+  }
+
+  private async watch(program: RunningProgram, server: ServerRow, signal: AbortSignal): Promise<void> {
+    this.server = server;
     for (;;) {
       const toSleep = await this.msToSleep();
       await sleep(Math.min(CHECK_EVERY_MS, Math.max(0, toSleep) + 100), undefined, { signal });
       await this.check();
-      const usage = program.usage?.();
-      if (usage)
-        await this.tools.instances.report(this.row.id, {
-          memoryBytes: usage.memory_bytes,
-          cpuMs: usage.cpu_ms,
-        });
+      await this.reportUsage(program);
       if (program.door.connections === 0 && (await this.msToSleep()) <= 0)
         this.stop({ state: 'sleeping', reason: 'It had no requests for a while; the next one starts it.' });
     }
   }
 
+  private reportUsage({ usage }: RunningProgram): Promise<void> {
+    return this.unlessAway(undefined, async () => {
+      const now = usage?.();
+      if (!now) return;
+      const { memory_bytes: memoryBytes, cpu_ms: cpuMs } = now;
+      await this.tools.instances.report(this.row.id, { memoryBytes, cpuMs });
+    });
+  }
+
   private async checkNow(): Promise<void> {
-    const { program, port } = this;
-    if (!program || port === undefined) return;
-    const server = await this.tools.servers.find(this.row.server_id);
-    if (!server) return;
+    const { program, port, server } = this;
+    if (!program || port === undefined || !server) return;
     for (let failures = 1; failures <= MAX_FAILURES; failures++) {
       const problem = await checked(program, port, server);
       if (problem === undefined || this.over.signal.aborted) return;
@@ -188,8 +210,22 @@ export class Instance {
 
   private async msToSleep(): Promise<number> {
     const { instances, config } = this.tools;
-    const seconds = await instances.secondsToSleep(this.row, config.serverSleepSeconds);
+    // While the database is away, nobody knows of requests that other processes sent.
+    const seconds = await this.unlessAway(undefined, () =>
+      instances.secondsToSleep(this.row, config.serverSleepSeconds),
+    );
     return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000;
+  }
+
+  /** The result of work with the database, or `otherwise` while the database is away: the program goes on. */
+  private async unlessAway<T>(otherwise: T, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      this.tools.log.debug({ err: error, server_id: this.row.server_id }, 'server supervision paused');
+      return otherwise;
+    }
   }
 
   private end(fault: string): void {

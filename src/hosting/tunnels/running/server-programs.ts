@@ -11,7 +11,7 @@ import { WorkspaceFolders } from '../../../workspaces/core/index.js';
 import { ProgramSandboxes } from '../../../workspaces/sandboxes/index.js';
 import { HostNames } from '../../hosts/index.js';
 import { ServerEnv } from '../records/server-env.js';
-import type { ServerRow } from '../records/servers.store.js';
+import { type ServerRow, serversTopic } from '../records/servers.store.js';
 import { ServerActions } from './server-actions.js';
 import { ServerCredentials } from './server-credentials.js';
 import { VIEWER_KEY_FILE, ViewerKeyFile } from './viewer-key-file.js';
@@ -92,14 +92,15 @@ export class ServerPrograms {
       this.keys.keep(folder),
       server.port ?? (hasOwnPorts ? PORT : freePort()),
     ]);
-    // Where this process stands still, its servers end before others take them over.
-    const beat = () => this.leases.isFresh && door.beat();
+    // Where this process stands still, or loses the database beside others, its servers end before those take them over.
+    const beat = () => (this.leases.isFresh || this.leases.isAlone(serversTopic)) && door.beat();
     const heart = setInterval(beat, BEAT_MS).unref();
     door.once('open', beat);
     const run = async (signal: AbortSignal, program: RunningProgram): Promise<SandboxResult> => {
       try {
         return await this.sandboxes.run(workspace, {
           ...{ script: server.command, folder: server.folder, signal, onOutput },
+          lease: this.leases.signalOf(serversTopic),
           caller: { kind: 'server', id: instanceId },
           actions: await this.actions.of(server),
           uses: { actor: this.credentials.actorOf(server), caller: { kind: 'server', id: server.id } },

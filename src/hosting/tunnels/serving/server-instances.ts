@@ -70,7 +70,10 @@ export class ServerInstances {
     return this.watch(server.id, limit, async standing => {
       const ready = standing && readyOf(standing);
       if (ready?.instance.id !== instance.id) return true;
-      return limit.aborted ? false : undefined;
+      if (!limit.aborted) return undefined;
+      // While the database is away, what is kept may be outdated: throws, and the visitor is told to come back.
+      await this.servers.find(server.id);
+      return false;
     });
   }
 
