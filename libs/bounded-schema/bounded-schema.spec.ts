@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { BoundedSchema, QuickChecks, readJson, SchemaFault } from './index.js';
+import { BoundedSchema, readJson, SchemaFault } from './index.js';
 
 const PERSON = {
   type: 'object',
@@ -66,62 +66,6 @@ describe('a schema', () => {
     });
     const deep = Array.from({ length: 40 }).reduce<object>(x => ({ x }), { x: 1 });
     expect(exponential.faultsOf(deep)).toEqual([expect.stringContaining('could not be checked in time')]);
-  });
-});
-
-describe('a check at once', () => {
-  const plain = {
-    $schema: 'http://json-schema.org/draft-07/schema#',
-    type: 'object',
-    properties: {
-      name: { type: ['string', 'null'], minLength: 2, description: 'Of a person' },
-      age: { type: 'integer', minimum: 0, exclusiveMaximum: 200, default: 1 },
-      roles: { type: 'array', maxItems: 2, items: { enum: ['a', { b: 1 }] } },
-      more: { type: 'object', additionalProperties: { type: 'boolean' } },
-    },
-    required: ['name'],
-    additionalProperties: false,
-  };
-
-  it.each([
-    { name: 'Ada', age: 3, roles: ['a', { b: 1 }], more: { x: true } },
-    { name: null },
-    { name: 'A', age: -1, roles: ['c', 'a', { b: 2 }], more: { x: 1 }, other: 1 },
-    { age: 200.5 },
-    ['Ada'],
-    null,
-  ])('finds in %j what one in a thread finds', value => {
-    const found = new QuickChecks().faultsOf(plain, value);
-    expect(found).toEqual(BoundedSchema.compile(plain).faultsOf(value));
-  });
-
-  it.each([
-    ['a pattern', { pattern: '^a' }],
-    ['names by a pattern', { patternProperties: { '^a': {} } }],
-    ['a reference', { $ref: '#/$defs/x', $defs: { x: {} } }],
-    ['a choice', { anyOf: [{}, {}] }],
-    ['comparing all with all', { uniqueItems: true }],
-    ['a choice deep down', { properties: { a: { items: { oneOf: [{}] } } } }],
-    ['a list of schemas', { items: [{ type: 'number' }] }],
-    ['an unknown keyword', { minimal: 1 }],
-    ['a value that is none of the keyword', { maxLength: 'x' }],
-    ['a type that is none', { type: 'strin' }],
-    ['no value at all', { enum: [] }],
-    ['another draft', { $schema: 'http://json-schema.org/draft-04/schema#' }],
-    ['much text', { description: 'x'.repeat(9_000) }],
-  ])('is left to a thread where the schema has %s', (_, schema) => {
-    expect(new QuickChecks().faultsOf(schema, 'abc')).toBeUndefined();
-  });
-
-  it.each([
-    ['long', 'x'.repeat(20_000)],
-    ['of many values', Array.from({ length: 2_000 }, () => 1)],
-    ['with long names', { ['x'.repeat(20_000)]: 1 }],
-    ['large deep down', { a: [{ b: ['x'.repeat(10_000), 'x'.repeat(10_000)] }] }],
-  ])('is left to a thread where the value is %s', (_, value) => {
-    const checks = new QuickChecks();
-    expect(checks.faultsOf({}, value)).toBeUndefined();
-    expect(checks.faultsOf({}, 'x')).toEqual([]);
   });
 });
 

@@ -2,7 +2,6 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
-import { isPlain } from './plain-schema.js';
 import { withinTime } from './within-time.js';
 
 /** What is wrong with a schema, in a sentence for its author. */
@@ -10,7 +9,6 @@ export class SchemaFault extends Error {}
 
 const MAX_BYTES = 32 * 1024;
 const MAX_DEPTH = 32;
-const MAX_PLAIN_BYTES = 8 * 1024;
 const MAX_COMPILE_MS = 3_000;
 const MAX_CHECK_MS = 1_000;
 const MAX_FAULTS = 10;
@@ -51,30 +49,13 @@ export class BoundedSchema {
     return new BoundedSchema(check);
   }
 
-  /**
-   * As {@link compile}, of a schema that can be used, where checks by it take time in proportion to the value alone: small ones
-   * can be checked by {@link faultsAtOnce}. undefined of others.
-   */
-  static ofPlain(schema: object): BoundedSchema | undefined {
-    const size = Buffer.byteLength(JSON.stringify(schema));
-    if (size > MAX_PLAIN_BYTES || isDeeper(schema, MAX_DEPTH) || !isPlain(schema)) return undefined;
-    const { $schema, ...others } = schema as Record<string, unknown>;
-    try {
-      return new BoundedSchema(checkOf(others, draftOf($schema)));
-    } catch (error) {
-      if (error instanceof SchemaFault) return undefined;
-      throw error;
-    }
-  }
-
   /** What is wrong with a value, as sentences that name the place; empty where it fits. */
   faultsOf(value: unknown): string[] {
-    const faults = withinTime(MAX_CHECK_MS, () => this.faultsAtOnce(value));
+    const faults = withinTime(MAX_CHECK_MS, () => this.findFaults(value));
     return faults ?? ['(whole value): could not be checked in time; make it smaller'];
   }
 
-  /** As {@link faultsOf}, however long that takes. */
-  faultsAtOnce(value: unknown): string[] {
+  private findFaults(value: unknown): string[] {
     return this.check(value) ? [] : (this.check.errors ?? []).slice(0, MAX_FAULTS).map(sentence);
   }
 }

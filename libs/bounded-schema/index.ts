@@ -1,5 +1,4 @@
 export { BoundedSchema, SchemaFault } from './bounded-schema.js';
-export { QuickChecks } from './quick-checks.js';
 export { readJson } from './read-json.js';
 export { ResponseCheck } from './response-check.js';
 export type { SchemaReading } from './schema-task.js';

@@ -1,6 +1,5 @@
-import { getMetadataStorage, type ValidationError, validateSync } from 'class-validator';
+import { type ValidationError, validateSync } from 'class-validator';
 import { type FieldSpec, fieldsOf, nullMeansAbsent, type Shape } from './field.js';
-import { keepsRules } from './kept-rules.js';
 
 /** What came is not what its shape says; the message names the field and says what it takes. */
 export class InvalidInput extends Error {
@@ -13,26 +12,6 @@ export class InvalidInput extends Error {
   }
 }
 
-/**
- * class-validator looks through the rules of every class that there is each time it checks one. The rules of a class stay
- * the same once it is declared, so they are looked up once.
- */
-function rememberRules(): void {
-  const storage = getMetadataStorage();
-  const lookUp = storage.getTargetValidationMetadatas.bind(storage);
-  type LookUp = typeof storage.getTargetValidationMetadatas;
-  const known = new Map<Parameters<LookUp>[0], ReturnType<LookUp>>();
-  storage.getTargetValidationMetadatas = (target, schema, always, strictGroups, groups) => {
-    if (schema || always || strictGroups || groups?.length)
-      return lookUp(target, schema, always, strictGroups, groups);
-    const found = known.get(target) ?? lookUp(target, schema, always, strictGroups, groups);
-    known.set(target, found);
-    return found;
-  };
-}
-
-rememberRules();
-
 /** What is wrong with an instance by the rules of its class, at most one thing for each property. */
 function faultsOf(instance: object): ValidationError[] {
   return validateSync(instance, { stopAtFirstError: true, forbidUnknownValues: false });
@@ -43,7 +22,6 @@ const MAX_JSON_DEPTH = 64;
 /** Makes a checked instance of `shape` of untrusted JSON. Throws {@link InvalidInput} with the first finding. */
 export function parseInput(shape: Shape, plain: unknown): object {
   const instance = hydrate(shape, plain);
-  if (keepsRules(instance)) return instance;
   const errors = faultsOf(instance);
   if (errors.length === 0) return instance;
   const { field, text } = firstMessage(errors);

@@ -6,14 +6,12 @@ import { RequestsUnderWay } from './requests-under-way.js';
 import { isOfSessions } from './revision.js';
 import { SessionEndpoint } from './session-endpoint.js';
 import { SessionSubscriptions } from './session-subscriptions.js';
-import { Shortcut } from './shortcut.js';
 import { SubscriptionStreams } from './subscription-streams.js';
 
 /** Streamable HTTP: each request is answered by a server of its own, in whichever process it reaches. */
 export class McpHttp<C extends Call> {
   private readonly handler: McpHttpHandler;
   private readonly serve: ReturnType<typeof toNodeHandler>;
-  private readonly shortcut: Shortcut<C>;
   private readonly sessions: SessionEndpoint<C>;
   private readonly subscriptions: SubscriptionStreams<C>;
 
@@ -33,23 +31,13 @@ export class McpHttp<C extends Call> {
     this.serve = toNodeHandler(this.handler, {
       onerror: error => log.error({ err: error }, 'MCP request failed'),
     });
-    this.shortcut = new Shortcut(host, ports.sessions, underWay, log);
     this.sessions = new SessionEndpoint(serverOf, underWay, ports);
     this.subscriptions = new SubscriptionStreams(serverOf, ports);
   }
 
   /** Answers a request, as the revision has it that the client speaks. Throws what the reply has to say by HTTP alone. */
   async answer(call: C, http: HttpExchange): Promise<void> {
-    const { request, reply } = http;
-    const answer = await this.shortcut.answer(call, request);
-    if (answer === null) {
-      await reply.status(202).send();
-      return;
-    }
-    if (answer !== undefined) {
-      await reply.header('content-type', 'application/json').send(answer);
-      return;
-    }
+    const { request } = http;
     if (isOfSessions(request)) return this.sessions.answer(call, http);
     if (isListening(request.body)) return this.subscriptions.serve(call, http);
     const exchange = takeOver(call, http);

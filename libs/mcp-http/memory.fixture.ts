@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { inputRequired, Server } from '@modelcontextprotocol/server';
+import { type CallToolResult, inputRequired, Server } from '@modelcontextprotocol/server';
 import type {
   Answer,
   Call,
@@ -108,35 +108,33 @@ export class SharedMemory {
 
 /** Two tools: `echo`, which only answers, and `ask`, which asks the person first; `wait` ends when its caller takes it back. */
 class TestHost implements McpHost<TestCall> {
-  readonly info = { name: 'test', version: '1.0.0' };
   readonly waiting = new EventEmitter();
 
-  readonly tools: McpHost<TestCall>['tools'] = {
-    list: () => ({
-      key: '',
-      tools: () => ['ask', 'echo', 'wait'].map(name => ({ name, inputSchema: { type: 'object' } })),
-    }),
-    onlyAnswers: (_, name) => name !== 'ask',
-    call: async ({ signal }, name, input) => {
-      if (name === 'echo') return structured(JSON.stringify(input));
-      await new Promise<void>(resolve => {
-        signal.addEventListener('abort', () => resolve(), { once: true });
-        this.waiting.emit('began');
-      });
-      this.waiting.emit('ended');
-      return structured('{}');
-    },
-  };
+  private async call(signal: AbortSignal, name: string, input: object): Promise<CallToolResult> {
+    if (name === 'echo') return structured(JSON.stringify(input));
+    await new Promise<void>(resolve => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      this.waiting.emit('began');
+    });
+    this.waiting.emit('ended');
+    return structured('{}');
+  }
 
   ownerOf({ caller }: TestCall): string {
     return caller;
   }
 
   server(call: TestCall): Server {
-    const server = new Server(this.info, { capabilities: { tools: {}, resources: { subscribe: true } } });
-    server.setRequestHandler('tools/list', () => ({ tools: this.tools.list(call).tools() }));
+    const server = new Server(
+      { name: 'test', version: '1.0.0' },
+      { capabilities: { tools: {}, resources: { subscribe: true } } },
+    );
+    server.setRequestHandler('tools/list', () => ({
+      tools: ['ask', 'echo', 'wait'].map(name => ({ name, inputSchema: { type: 'object' as const } })),
+    }));
     server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, context) => {
-      if (name !== 'ask') return this.tools.call(call, name, input);
+      if (name !== 'ask')
+        return this.call(AbortSignal.any([call.signal, context.mcpReq.signal]), name, input);
       const { colour } = context.mcpReq.inputResponses ?? {};
       if (colour) return structured(JSON.stringify(colour));
       const properties = { name: { type: 'string' as const } };

@@ -1,13 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type {
-  CallToolResult,
-  ClientCapabilities,
-  Implementation,
-  JSONRPCResponse,
-  Server,
-  ServerEvent,
-  Tool,
-} from '@modelcontextprotocol/server';
+import type { ClientCapabilities, JSONRPCResponse, Server, ServerEvent } from '@modelcontextprotocol/server';
 
 /** A request and its reply, as Fastify has them. */
 export interface HttpExchange {
@@ -36,18 +28,10 @@ export interface Call {
 
 /** The implementation that answers: tools, resources and prompts. */
 export interface McpHost<C extends Call> {
-  readonly info: Implementation;
   /** A server of the SDK for this one call. Subscriptions are added to it. */
   server(call: C): Server;
   /** Whose sessions the caller may use. */
   ownerOf(call: C): string;
-  readonly tools: {
-    /** The tools that the caller sees; the same `key` means the same list. */
-    list(call: C): { readonly key: string; tools(): Tool[] };
-    /** Whether there is such a tool, and it neither says nor asks anything before its result. */
-    onlyAnswers(call: C, name: string): boolean;
-    call(call: C, name: string, input: Record<string, unknown>): Promise<CallToolResult>;
-  };
 }
 
 /** The lists that can change during a session; the tools are always the same. */

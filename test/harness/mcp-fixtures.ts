@@ -30,7 +30,6 @@ function tool(
   const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
   return {
     toolset: 'actions',
-    converses: true,
     definition: {
       name,
       title: name,

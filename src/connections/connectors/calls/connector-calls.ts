@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { QuickChecks } from '#libs/bounded-schema/index.js';
 import { TookTooLong } from '#libs/worker-pool/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { beforeSideEffect } from '../../../platform/database/index.js';
@@ -38,8 +37,6 @@ class PinBroken extends Error {}
 /** Calls tools of connectors, as far as people approved them. */
 @Injectable()
 export class ConnectorCalls {
-  private readonly quick = new QuickChecks();
-
   constructor(
     private readonly workspaces: WorkspacesStore,
     private readonly usable: UsableTools,
@@ -105,7 +102,7 @@ export class ConnectorCalls {
   }
 
   private async requireFitting({ inputSchema }: ToolDefinition, input: unknown): Promise<void> {
-    const faults = this.quick.faultsOf(inputSchema, input) ?? (await this.faultsOf(inputSchema, input));
+    const faults = await this.faultsOf(inputSchema, input);
     if (faults.length > 0) throw new Invalid(`The input does not fit the tool: ${faults.join('; ')}`);
   }
 

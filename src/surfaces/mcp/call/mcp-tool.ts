@@ -21,8 +21,6 @@ export type ToolAnswer = CallToolResult | InputRequiredResult;
 /** A tool as the endpoint offers it. What it refuses is thrown as a problem. */
 export interface McpTool {
   readonly toolset: Toolset;
-  /** It may say or ask something before its result; the others only answer. */
-  readonly converses?: boolean;
   /** What a call with this input takes, as far as it is known beforehand. */
   permissions?(input: Record<string, unknown>): (Permission | null)[];
   /** The call of an action that one with this input comes to, where it comes to one. */

@@ -1,5 +1,4 @@
 import {
-  type CallToolResult,
   createRequestStateCodec,
   ProtocolError,
   ProtocolErrorCode,
@@ -74,9 +73,6 @@ const CAPABILITIES = {
 /** Answers calls with what the service has: tools, resources and prompts. */
 @Injectable()
 export class McpServers implements McpHost<McpCall> {
-  readonly info = SERVER;
-  readonly tools: McpHost<McpCall>['tools'];
-
   constructor(
     private readonly allTools: McpTools,
     private readonly resources: McpResources,
@@ -85,13 +81,7 @@ export class McpServers implements McpHost<McpCall> {
     private readonly memory: RequestMemory,
     @Inject(MCP_EXTENSION) private readonly extension: McpExtension,
     private readonly log: Log,
-  ) {
-    this.tools = {
-      list: ({ view }) => ({ key: `${view.readonly} ${view.toolsets}`, tools: () => allTools.list(view) }),
-      onlyAnswers: ({ view }, name) => allTools.onlyAnswers(view, name),
-      call: async (call, name, input) => (await allTools.call(call, name, input)) as CallToolResult,
-    };
-  }
+  ) {}
 
   ownerOf({ actor }: McpCall): string {
     return actor.id;

@@ -111,10 +111,6 @@ export class ActionTool implements McpTool {
     return { name: this.action.name, input: this.action.ofTool(input) };
   }
 
-  get converses(): boolean {
-    return this.questions !== undefined;
-  }
-
   async call(call: McpCall, input: Input, dialogue: Dialogue): Promise<ToolAnswer> {
     const { actor, signal } = call;
     await this.questions?.take(call, dialogue);

@@ -49,7 +49,6 @@ interface Definition<Input extends object> {
   readonly hint: Hint;
   readonly input: new () => Input;
   readonly output: Shape;
-  readonly converses?: boolean;
   readonly permissions: NonNullable<McpTool['permissions']>;
   readonly actionCall?: McpTool['actionCall'];
   readonly answer: (
@@ -114,7 +113,6 @@ export class CatalogTools {
         description:
           'Run an action whose effect is write, destructive or expose. Before it destroys, or opens something to others, the person is asked.',
         hint: 'anything',
-        converses: true,
         permissions: ({ name }) => this.permissionsToRun(name),
         actionCall: callNamedBy,
         input: RunAction,
@@ -212,11 +210,10 @@ const callNamedBy = ({ name, input, workspace_id, dry_run }: Record<string, unkn
 const toolFor = (effect: Effect) => (effect === 'read' ? 'actions_read' : 'actions_write');
 
 function catalogTool<Input extends object>(definition: Definition<Input>): McpTool {
-  const { name, title, description, hint, converses, permissions, actionCall } = definition;
+  const { name, title, description, hint, permissions, actionCall } = definition;
   const { input: shape, output, answer } = definition;
   return {
     toolset: 'actions',
-    converses,
     permissions,
     actionCall,
     definition: {

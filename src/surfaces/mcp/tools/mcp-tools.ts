@@ -63,12 +63,6 @@ export class McpTools implements OnApplicationBootstrap {
     return [...this.tools.values()].filter(tool => isIn(view, tool)).map(({ definition }) => definition);
   }
 
-  /** Whether there is such a tool, and it neither says nor asks anything before its result. */
-  onlyAnswers(view: ToolView, name: string): boolean {
-    const tool = this.tools.get(name);
-    return tool !== undefined && isIn(view, tool) && !tool.converses;
-  }
-
   /** What a call takes; nothing where the view has no such tool. */
   permissions(view: ToolView, name: string, input: Record<string, unknown>): Permission[] {
     const tool = this.tools.get(name);
