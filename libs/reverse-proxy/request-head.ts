@@ -8,7 +8,7 @@ export interface ForwardRules {
   readonly host?: string;
   /** The scheme that the client used. */
   readonly scheme: 'http' | 'https';
-  /** Whether the peer is a proxy whose X-Forwarded-* may be believed; others' are replaced. */
+  /** Whether the peer is a proxy whose X-Forwarded-* and X-Real-IP may be believed; others' are replaced or dropped. */
   readonly isPeerTrusted?: boolean;
   /** Headers to add, names and values in turn; they replace those of the client. */
   readonly added?: readonly string[];
@@ -45,6 +45,8 @@ export interface AnswerGate {
 
 /** Set by the proxy that stands nearest to the server. */
 const FORWARDED = new Set(['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded']);
+/** What proxies say of a client: of others, a server could take it for the word of one. */
+const SAID_BY_PROXIES = /^(?:x-forwarded-.*|x-real-ip)$/;
 
 /**
  * Why a request is not forwarded; undefined where it can be. Node's parser refuses most of it already: this holds also where
@@ -84,12 +86,14 @@ export function requestHead(request: IncomingMessage, rules: ForwardRules, upgra
   const { added = [], requestHeader = (_name, value) => value } = rules;
   const own = added.filter((_text, at) => at % 2 === 0).map(name => name.toLowerCase());
   const ends = endsHere(rawHeaders);
+  const isForged = (name: string) => !rules.isPeerTrusted && SAID_BY_PROXIES.test(name);
   const takesTrailers = membersOf(rawHeaders, 'te').includes('trailers');
   let head = `${method} ${url} HTTP/1.1\r\nHost: ${rules.host ?? request.headers.host ?? ''}\r\n`;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const written = rawHeaders[at] ?? '';
     const name = written.toLowerCase();
-    if (name === 'host' || own.includes(name) || FORWARDED.has(name) || ends(name)) continue;
+    if (name === 'host' || own.includes(name) || FORWARDED.has(name) || ends(name) || isForged(name))
+      continue;
     const value = requestHeader(name, rawHeaders[at + 1] ?? '');
     if (value !== undefined && isFieldValue(value)) head += `${written}: ${value}\r\n`;
   }

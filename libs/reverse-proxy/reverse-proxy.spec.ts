@@ -57,6 +57,9 @@ describe('a request', () => {
         'TE: gzip',
         'Upgrade: h2c',
         'X-Forwarded-For: 6.6.6.6',
+        'X-Forwarded-Port: 666',
+        'X-Forwarded-Prefix: /evil',
+        'X-Real-IP: 6.6.6.6',
         'Forwarded: for=6.6.6.6',
         '\r\n',
       ].join('\r\n'),
@@ -104,8 +107,9 @@ describe('a request', () => {
   it('has what a trusted proxy in front says of the client', async () => {
     bench.rules = { scheme: 'http', isPeerTrusted: true };
     const text = await sent(
-      'GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n\r\n',
+      'GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Port: 8443\r\nConnection: close\r\n\r\n',
     );
+    expect(text).toMatch(/^X-Forwarded-Port: 8443\r$/m);
     expect(text).toMatch(/^X-Forwarded-For: 192\.0\.2\.7, (::ffff:)?127\.0\.0\.1\r$/m);
     expect(text).toMatch(/^X-Forwarded-Proto: https\r$/m);
   });

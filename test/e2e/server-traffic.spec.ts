@@ -44,6 +44,7 @@ describe('a request', () => {
     const seen = await headersAt(echo, {
       ...{ authorization: 'Bearer of-the-app', cookie: 'app=1; atl_visit=x; __Host-atl_visit=y; other=2' },
       ...{ 'x-atelier-other': 'x', 'x-atelier-viewer': 'forged', 'x-forwarded-for': '8.8.8.8' },
+      ...{ 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example', 'x-forwarded-port': '1' },
     });
     expect(seen).toMatchObject({
       ...{ authorization: 'Bearer of-the-app', cookie: 'app=1; other=2' },
@@ -53,6 +54,8 @@ describe('a request', () => {
       },
       'x-forwarded-proto': 'http',
     });
+    expect(seen['x-forwarded-for']).toMatch(/^(::ffff:)?127\.0\.0\.1$/);
+    expect(seen).not.toHaveProperty('x-forwarded-port');
     expect(Object.keys(seen).filter(name => name.startsWith('x-atelier'))).toEqual([]);
   });
 

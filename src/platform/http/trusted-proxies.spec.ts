@@ -27,6 +27,13 @@ describe('where a request comes from', () => {
   });
 
   it('is the peer where nothing is known of proxies', () => {
-    expect(proxies({}).clientOf(from('127.0.0.1', '203.0.113.5'))).toBe('127.0.0.1');
+    const unknown = proxies({ TRUSTED_PROXIES: 'loopback' });
+    expect(unknown.clientOf(from('127.0.0.1', '203.0.113.5'))).toBe('127.0.0.1');
+    expect(['127.0.0.1', '203.0.113.5'].map(peer => [unknown.believes(peer), behind.believes(peer)])).toEqual(
+      [
+        [false, true],
+        [false, false],
+      ],
+    );
   });
 });

@@ -10,7 +10,7 @@ const NAMED: Record<string, readonly string[]> = {
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 };
 
-/** Which peers are proxies of ours, for what is served beside the API. Without PUBLIC_URL there are none. */
+/** Which peers are proxies of ours, for what is served beside the API. */
 @Injectable()
 export class TrustedProxies {
   private readonly trusted = new BlockList();
@@ -26,7 +26,12 @@ export class TrustedProxies {
     }
   }
 
-  /** Whether an address is that of a proxy of ours. */
+  /** Whether X-Forwarded-* of a peer are believed: as in the API, of none where PUBLIC_URL is not set. */
+  believes(address: string | undefined): boolean {
+    return this.hasProxies && this.has(address);
+  }
+
+  /** Whether an address is one of TRUSTED_PROXIES. */
   has(address: string | undefined): boolean {
     const version = isIP(address ?? '');
     return version !== 0 && this.trusted.check(address ?? '', version === 6 ? 'ipv6' : 'ipv4');
@@ -35,13 +40,12 @@ export class TrustedProxies {
   /** Where a request comes from: the last address in X-Forwarded-For that no proxy of ours has. */
   clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
     let client = socket.remoteAddress ?? 'unknown';
-    if (!this.hasProxies) return client;
     const forwarded = String(headers['x-forwarded-for'] ?? '')
       .split(',')
       .reverse();
     for (const address of forwarded) {
       const named = address.trim();
-      if (!this.has(client) || isIP(named) === 0) break;
+      if (!this.believes(client) || isIP(named) === 0) break;
       client = named;
     }
     return client;

@@ -51,7 +51,7 @@ export class Forwarding {
     return {
       ...HEADER_RULES,
       scheme: this.domain.isSecure ? 'https' : 'http',
-      isPeerTrusted: this.proxies.has(request.socket.remoteAddress),
+      isPeerTrusted: this.proxies.believes(request.socket.remoteAddress),
       ...(isLocal && { host: `localhost:${instance.port}` }),
       ...(viewer && { added: ['X-Atelier-Viewer', await this.viewers.sign(host, viewer)] }),
       subprotocol: ourSubprotocol(request),

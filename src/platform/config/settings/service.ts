@@ -22,7 +22,7 @@ export const serviceSettings = {
   ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
-    'Proxies whose X-Forwarded-For is believed where PUBLIC_URL is set: addresses, networks, and loopback, linklocal and uniquelocal (private networks).',
+    'Proxies whose X-Forwarded-* are believed where PUBLIC_URL is set: addresses, networks, and loopback, linklocal and uniquelocal (private networks).',
     asProxies,
     ['loopback', 'linklocal', 'uniquelocal'],
   ),
