@@ -1,24 +1,19 @@
 import { once } from 'node:events';
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AllowList } from './allow-list.js';
 import { dial, permittedAddresses, type Resolver, systemResolver } from './dial.js';
+import { answerOf, causeOf } from './failure.js';
+import type { ExchangeForwarder } from './forwarded-exchange.js';
 import { splitAuthority } from './host.js';
 import type { CertificateAuthority } from './inspection/certificate-authority.js';
 import { type CredentialRule, RuleSet } from './inspection/credential-rule.js';
-import type { ExchangeForwarder } from './inspection/inspected-exchange.js';
 import { type CredentialUse, Inspector } from './inspection/inspector.js';
 import { verifiedConnection } from './inspection/verified-connection.js';
 import { ByteMeter } from './meter.js';
 import { EgressRefusal } from './refusal.js';
-import { plainHeaders, requireSameHost } from './request-head.js';
+import { requireSameHost } from './request-head.js';
 
 /** What was connected to, for a log; told when it is over. */
 export interface EgressConnection {
@@ -35,7 +30,6 @@ export interface InspectionOptions {
   readonly rules: readonly CredentialRule[];
   /** Of this one sandbox, which trusts it. */
   readonly authority: CertificateAuthority;
-  readonly forwarder: ExchangeForwarder;
   /** Which addresses may be connected to where a rule names the host; those of `allows` by default. */
   readonly allows?: (address: string, host: string, port: number) => boolean;
   /** Whom the proxy trusts, in PEM, besides Node's own defaults. */
@@ -52,12 +46,16 @@ export interface EgressProxyOptions {
   ports?: readonly number[];
   /** Which addresses of a host may be connected to. */
   allows: (address: string, host: string) => boolean;
+  /** Sends on what is not a tunnel. */
+  forwarder: ExchangeForwarder;
   resolve?: Resolver;
-  /** Most connections at once; 64 by default. */
+  /** Most connections to hosts at once; 64 by default. A few more clients are told that there are too many. */
   maxConnections?: number;
   /** Most bytes of all connections together, both ways; 4 GiB by default. */
   maxBytes?: number;
   connectTimeoutMs?: number;
+  /** How long the head of a request is waited for, from the connection on; ten seconds by default. */
+  requestTimeoutMs?: number;
   /** A connection on which nothing moves for so long is closed; two minutes by default. */
   idleTimeoutMs?: number;
   /** What to say of how a host gets onto the list. */
@@ -68,12 +66,17 @@ export interface EgressProxyOptions {
 }
 
 const GiB = 2 ** 30;
+/** Clients beyond those that have a connection to a host: they wait, or are told why they get none. */
+const MORE_CLIENTS = 16;
+/** How long a client that was refused has to read why and to close. */
+const PARTING_MS = 5_000;
 const defaults = {
   ports: [443, 80] as readonly number[],
   resolve: systemResolver,
   maxConnections: 64,
   maxBytes: 4 * GiB,
   connectTimeoutMs: 10_000,
+  requestTimeoutMs: 10_000,
   idleTimeoutMs: 120_000,
   advice: 'Ask an admin of the workspace to add it.',
   onConnection: (_connection: EgressConnection): void => undefined,
@@ -92,19 +95,33 @@ export class EgressProxy {
   private readonly open = new Set<Duplex>();
   /** Connections to hosts, and which host each leads to. */
   private readonly leading = new Map<Socket, string>();
+  /** Connections to hosts that are open, or are being opened. */
+  private outgoing = 0;
   private readonly inspector: Inspector | undefined;
   private rules = new RuleSet();
+  private readonly ends = new AbortController();
 
   constructor(options: EgressProxyOptions) {
     this.options = { ...defaults, ...options };
     this.list = new AllowList(options.hosts);
     this.meter = new ByteMeter(this.options.maxBytes);
-    this.server = createServer((request, response) => void this.forward(request, response));
+    const { maxConnections, requestTimeoutMs } = this.options;
+    this.server = createServer(
+      {
+        // An upload may take long; a connection on which nothing moves ends by itself.
+        ...{ requestTimeout: 0, headersTimeout: requestTimeoutMs },
+        connectionsCheckingInterval: requestTimeoutMs / 2,
+      },
+      (request, response) => void this.forward(request, response),
+    );
+    this.server.maxConnections = maxConnections + MORE_CLIENTS;
+    this.server.on('checkContinue', (request, response) => void this.forward(request, response));
     this.server.on('connect', (request, socket, head) => void this.tunnel(request, socket, head));
     this.server.on('upgrade', (_request, socket) => {
       answer(socket, new EgressRefusal('request', 'An upgrade goes through CONNECT alone'));
     });
-    this.server.on('clientError', (_error, socket) => {
+    this.server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return void socket.destroy();
       answer(socket, new EgressRefusal('request', 'This is no request that a proxy understands'));
     });
     this.server.on('connection', socket => this.keep(socket));
@@ -142,6 +159,8 @@ export class EgressProxy {
   /** Ends every connection. Harmless twice. */
   async close(): Promise<void> {
     this.inspector?.close();
+    this.options.forwarder.forget();
+    this.ends.abort();
     for (const socket of this.open) socket.destroy();
     if (!this.server.listening) return;
     const closed = once(this.server, 'close');
@@ -189,27 +208,28 @@ export class EgressProxy {
       requireSameHost(request, host);
       if (this.rules.hasHost(host))
         throw new EgressRefusal('rule', `${host} is reached over https alone: write https:// in the address`);
-      const server = await this.connect(host, port);
-      this.meter.count(request.socket, server);
-      const onward = httpRequest({
-        createConnection: () => server,
-        method: request.method,
-        path: path.startsWith('/') ? path : `/${path}`,
-        headers: { ...plainHeaders(request), host: authority, connection: 'close' },
+      // RFC 9112, section 3.2.1: what goes on to the server is in origin form.
+      request.url = path.startsWith('/') ? path : `/${path}`;
+      response.shouldKeepAlive = false;
+      await this.options.forwarder.exchange({
+        ...{ request, response, host, port, authority, scheme: 'http', added: [] },
+        connect: () => this.connect(host, port),
+        keeps: () => true,
+        onBytes: (out, back) => this.meter.add(out + back),
+        signal: this.ends.signal,
       });
-      onward.once('error', () => response.destroy());
-      onward.once('response', incoming => {
-        response.writeHead(incoming.statusCode ?? 502, { ...plainHeaders(incoming), connection: 'close' });
-        incoming.once('error', () => response.destroy());
-        incoming.pipe(response);
-      });
-      response.once('close', () => onward.destroy());
-      request.pipe(onward);
     } catch (error) {
-      const refusal = this.refused(error, target);
-      response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
-      response.end(`${refusal.message}\n`);
+      this.answerFailure(causeOf(error), target, response);
     }
+  }
+
+  private answerFailure(error: unknown, target: string, response: ServerResponse): void {
+    if (response.headersSent || response.destroyed) return void response.destroy();
+    const isRefused = error instanceof EgressRefusal;
+    if (isRefused) this.options.onRefusal(error, target);
+    const [status, message] = isRefused ? [403, error.message] : answerOf(error);
+    response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+    response.end(`${message}\n`);
   }
 
   /** A connection to a host that may be reached, which tells of itself when it is over. */
@@ -237,15 +257,22 @@ export class EgressProxy {
     requirePermitted: () => void,
   ): Promise<Socket> {
     const { resolve, connectTimeoutMs, idleTimeoutMs, maxConnections } = this.options;
-    if (this.open.size > maxConnections * 2)
+    if (this.outgoing >= maxConnections)
       throw new EgressRefusal('too_much', `There are ${maxConnections} connections already: close some`);
     this.meter.requireRoom();
     const startedAt = performance.now();
-    const socket = await dial(host, await permittedAddresses(host, resolve, allows), port, connectTimeoutMs);
+    this.outgoing++;
+    const socket = await permittedAddresses(host, resolve, allows)
+      .then(addresses => dial(host, addresses, port, connectTimeoutMs))
+      .catch((error: unknown) => {
+        this.outgoing--;
+        throw error;
+      });
     this.keep(socket);
     this.leading.set(socket, host);
     socket.setTimeout(idleTimeoutMs, () => socket.destroy());
     socket.once('close', () => {
+      this.outgoing--;
       this.leading.delete(socket);
       const { bytesWritten: bytes_out, bytesRead: bytes_in } = socket;
       const duration_ms = Math.round(performance.now() - startedAt);
@@ -263,9 +290,9 @@ export class EgressProxy {
   }
 
   private inspectorFor(inspection: InspectionOptions): Inspector {
-    const { authority, forwarder, trusted, advice = '', onUse = () => undefined } = inspection;
+    const { authority, trusted, advice = '', onUse = () => undefined } = inspection;
     const allows = inspection.allows ?? this.options.allows;
-    const { idleTimeoutMs, connectTimeoutMs } = this.options;
+    const { idleTimeoutMs, connectTimeoutMs, forwarder } = this.options;
     return new Inspector({
       ...{ authority, forwarder, advice, idleTimeoutMs, onUse },
       onBytes: bytes => this.meter.add(bytes),
@@ -315,4 +342,8 @@ function answer(client: Duplex, { message }: EgressRefusal): void {
   const body = `${message}\n`;
   const head = ['HTTP/1.1 403 Forbidden', 'content-type: text/plain; charset=utf-8', 'connection: close'];
   client.end([...head, `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n'));
+  // Unread, its end would not be noticed.
+  client.resume();
+  const timer = setTimeout(() => client.destroy(), PARTING_MS).unref();
+  client.once('close', () => clearTimeout(timer));
 }

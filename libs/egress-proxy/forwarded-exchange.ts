@@ -15,19 +15,23 @@ export interface AnswerGate {
   stop(): void;
 }
 
-/** One request that gets a credential on its way. */
-export interface InspectedExchange {
+/** One request of a client, which may get a credential on its way. */
+export interface ForwardedExchange {
+  /** Its target is in origin form. */
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly host: string;
   readonly port: number;
-  /** Opens a connection to the host: to an address that was checked, of a server whose certificate was verified. */
+  readonly scheme: 'http' | 'https';
+  /** The `Host` that the server sees. */
+  readonly authority?: string;
+  /** Opens a connection to an address that was checked; with https, of a server whose certificate was verified. */
   readonly connect: (signal: AbortSignal) => Promise<Duplex>;
   /** Headers to add, names and values in turn. */
   readonly added: readonly string[];
   /** Whether a header of the client, by its name in lower case, goes on. */
   readonly keeps: (name: string) => boolean;
-  readonly gate: (send: (chunk: Buffer) => void) => AnswerGate;
+  readonly gate?: (send: (chunk: Buffer) => void) => AnswerGate;
   /** Told of bytes of bodies, in both directions. */
   readonly onBytes: (out: number, back: number) => void;
   readonly signal: AbortSignal;
@@ -39,7 +43,7 @@ export interface InspectedExchange {
  */
 export interface ExchangeForwarder {
   /** Rejects, after the answer has begun with the client's connection destroyed. */
-  exchange(exchange: InspectedExchange): Promise<void>;
+  exchange(exchange: ForwardedExchange): Promise<void>;
   /** Ends idle connections to a host, or to all. */
   forget(host?: string): void;
 }

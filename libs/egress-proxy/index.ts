@@ -6,6 +6,7 @@ export {
   type EgressProxyOptions,
   type InspectionOptions,
 } from './egress-proxy.js';
+export type { ExchangeForwarder, ForwardedExchange } from './forwarded-exchange.js';
 export { normalizeHost } from './host.js';
 export { CertificateAuthority } from './inspection/certificate-authority.js';
 export {
@@ -15,7 +16,6 @@ export {
   normalizePrefix,
   RuleSet,
 } from './inspection/credential-rule.js';
-export type { ExchangeForwarder, InspectedExchange } from './inspection/inspected-exchange.js';
 export type { CredentialUse } from './inspection/inspector.js';
 export { presets } from './presets.js';
 export { EgressRefusal, type RefusalReason } from './refusal.js';

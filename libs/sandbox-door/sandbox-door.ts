@@ -234,7 +234,8 @@ export class SandboxDoor extends EventEmitter<{ open: []; lost: [] }> {
       const [first = '', ...others] = text.split('\n');
       const lines = [line + first, ...others];
       line = lines.pop() ?? '';
-      if (line.length > MAX_LINE) control.destroy();
+      // Lines that nobody asked for would keep the event loop.
+      if (line.length > MAX_LINE || lines.length > this.questions.length) return void control.destroy();
       for (const answer of lines) this.questions.shift()?.(answer);
     });
     // The other side is gone: nothing is left to be said to it.

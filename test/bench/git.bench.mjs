@@ -49,12 +49,11 @@ async function proxyTo(host, port, authority, isInspected) {
   const value = async () => ({ header: 'Bearer key-of-a-bench', secrets: ['key-of-a-bench'] });
   const rule = { key: 'bench', host, port, methods: ['GET'], paths: ['/'], header: 'Authorization', value };
   const proxy = new EgressProxy({
-    ...{ hosts: isInspected ? [] : [host], ports: [port], allows: () => true },
+    ...{ hosts: isInspected ? [] : [host], ports: [port], allows: () => true, forwarder: new Exchanges() },
     ...(isInspected && {
       inspection: {
         authority,
         rules: [rule],
-        forwarder: new Exchanges(),
         onUse: () => {},
         allows: () => true,
       },

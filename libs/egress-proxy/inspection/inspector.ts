@@ -2,12 +2,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import { answerOf, causeOf } from '../failure.js';
+import type { ExchangeForwarder } from '../forwarded-exchange.js';
 import { splitAuthority } from '../host.js';
-import { EgressRefusal, type RefusalReason } from '../refusal.js';
+import { EgressRefusal } from '../refusal.js';
 import type { CertificateAuthority } from './certificate-authority.js';
 import { type CredentialRule, fieldName, hostPort, pathOf, prefixOf, RuleSet } from './credential-rule.js';
-import { EchoGate, HeldBytes, SecretEchoed } from './echo-gate.js';
-import type { ExchangeForwarder } from './inspected-exchange.js';
+import { EchoGate, HeldBytes } from './echo-gate.js';
 import { SecretForms } from './secret-forms.js';
 
 const HELD_BYTES = 8 * 1024 * 1024;
@@ -170,7 +171,7 @@ export class Inspector {
     let [bytes_out, bytes_in] = [0, 0];
     try {
       await this.options.forwarder.exchange({
-        ...{ request, response, host, port, signal: ends.signal },
+        ...{ request, response, host, port, scheme: 'https', signal: ends.signal },
         connect: () => this.options.connect(host, port),
         added: [
           ...admitted.flatMap(({ rule }, at) => [rule.header, values[at]?.header ?? '']),
@@ -226,25 +227,6 @@ export class Inspector {
     const tunnel = this.tunnels.get(socket);
     return tunnel ? hostPort(tunnel) : '';
   }
-}
-
-/** Why there is no connection; else the error itself. */
-function causeOf(error: unknown): unknown {
-  const { cause } = error as Error;
-  return cause instanceof EgressRefusal ? cause : error;
-}
-
-const OF_THE_SERVER: readonly RefusalReason[] = ['unresolved', 'tls'];
-
-/** A fault of the forwarder has a status and a sentence of its own. */
-function answerOf(error: unknown): [number, string] {
-  if (error instanceof EgressRefusal)
-    return [OF_THE_SERVER.includes(error.reason) ? 502 : 403, error.message];
-  if (error instanceof SecretEchoed) return [502, error.message];
-  const { status, message } = error as { status?: unknown; message?: unknown };
-  if (typeof status === 'number' && typeof message === 'string')
-    return [status === 499 ? 502 : status, message];
-  return [502, 'The request could not be sent on'];
 }
 
 function refuseRaw(socket: Duplex, status: number, message: string): void {

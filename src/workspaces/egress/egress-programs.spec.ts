@@ -84,7 +84,8 @@ beforeAll(async () => {
   const rule = ruleFor(port, SECRET, { host: GUARDED });
   const trusted = [readFileSync(cert, 'utf8')];
   const proxy = new EgressProxy({
-    inspection: { rules: [rule], authority, trusted, forwarder: new Exchanges() },
+    inspection: { rules: [rule], authority, trusted },
+    forwarder: new Exchanges(),
     ...{ hosts: [REGISTRY, INDEX, FORGE], ports: [port], allows: () => true },
     resolve: async () => ['127.0.0.1'],
     onRefusal: (_refusal, target) => refused.push(target),

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcp, type Server as TcpServer } from 'node:net';
@@ -15,6 +16,7 @@ import {
 } from '#libs/egress-proxy/index.js';
 import { isPublicAddress } from '#libs/guarded-fetch/index.js';
 import { createSandbox } from '#libs/sandbox/index.js';
+import { Exchanges } from './exchanges.js';
 
 let folder: string;
 let web: Server;
@@ -46,6 +48,7 @@ afterEach(async () => {
 async function start(options: Partial<EgressProxyOptions> = {}): Promise<EgressProxy> {
   const proxy = new EgressProxy({
     hosts: ['allowed.example', '*.wild.example'],
+    forwarder: new Exchanges(),
     ports: [portOf(web), portOf(echo)],
     allows: () => true,
     resolve: async () => ['127.0.0.1'],
@@ -170,6 +173,70 @@ describe('the egress proxy', () => {
       /403.*not one of/s,
     );
     expect(await send('nonsense\r\n\r\n')).toContain('no request that a proxy understands');
+  });
+
+  it('is not kept busy by a server that answers without end before its answer', async () => {
+    const endless = createTcp(socket => {
+      const many = 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(2000);
+      const more = () => {
+        while (!socket.destroyed && socket.write(many));
+      };
+      socket
+        .on('drain', more)
+        .on('error', () => {})
+        .once('data', more);
+    });
+    await new Promise<void>(done => endless.listen(0, '127.0.0.1', done));
+    await start({ ports: [portOf(endless)] });
+    const host = `allowed.example:${portOf(endless)}`;
+    const said = await send(`GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    expect(said.match(/ 100 Continue/g)).toHaveLength(8);
+    expect(said).toMatch(/^HTTP\/1\.1 502 .*more than 8 answers/ms);
+    await new Promise(done => endless.close(done));
+  });
+
+  it('takes so many connections of a sandbox and no more, each for a while without a request', async () => {
+    await start({ maxConnections: 4, requestTimeoutMs: 1_000 });
+    const clients = Array.from({ length: 100 }, () => connect(join(folder, 'egress.sock')).resume());
+    let open = clients.length;
+    const below = (count: number) =>
+      new Promise<void>(resolve => {
+        const look = () => void (open < count && resolve());
+        look();
+        for (const client of clients) client.on('close', look);
+      });
+    for (const client of clients)
+      client
+        .on('error', () => {})
+        .prependListener('close', () => {
+          open--;
+        });
+    await below(21);
+    expect(open).toBeGreaterThan(0);
+    await below(1);
+    expect(await tunnel(`allowed.example:${portOf(echo)}`)).toContain('ping');
+  });
+
+  it('forgets clients that it has refused', async () => {
+    await start({ maxConnections: 1 });
+    for (let n = 0; n < 40; n++) {
+      const client = connect(join(folder, 'egress.sock'));
+      client.write('CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n');
+      await once(client.resume(), 'end');
+      client.destroy();
+    }
+    expect(await tunnel(`allowed.example:${portOf(echo)}`)).toContain('ping');
+  });
+
+  it('says that there are too many connections to hosts', async () => {
+    await start({ maxConnections: 1 });
+    const first = connect(join(folder, 'egress.sock'));
+    first.write(`CONNECT allowed.example:${portOf(echo)} HTTP/1.1\r\nHost: allowed.example\r\n\r\n`);
+    await once(first, 'data');
+    expect(await tunnel(`allowed.example:${portOf(echo)}`)).toContain('There are 1 connections already');
+    first.destroy();
+    // The proxy hears of it a moment later.
+    for (let said = ''; !said.includes('ping'); ) said = await tunnel(`allowed.example:${portOf(echo)}`);
   });
 
   it('follows a change of the list: connections to hosts that are listed no more end, others go on', async () => {

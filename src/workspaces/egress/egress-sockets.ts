@@ -98,6 +98,7 @@ export class EgressSockets {
         if (refused.size < SHOWN) refused.add(refusal.message);
         this.tellRefusal(use, refusal, target);
       },
+      forwarder: new Exchanges(),
       ...(authority && { inspection: this.inspection(use, authority, rules) }),
     });
     const apply = async (): Promise<void> => {
@@ -145,7 +146,7 @@ export class EgressSockets {
     const isPrivateAllowed = (address: string, host: string, port: number) =>
       this.config.outgoingPrivateHosts?.allows(address, host, String(port)) ?? false;
     return {
-      ...{ authority, rules, forwarder: new Exchanges(), advice: CREDENTIAL_ADVICE },
+      ...{ authority, rules, advice: CREDENTIAL_ADVICE },
       allows: (address, host, port) => isPublicAddress(address) || isPrivateAllowed(address, host, port),
       onUse: (used, rule) => {
         const { connectionId, used: note } = rule as SandboxCredential;

@@ -72,9 +72,10 @@ export class InspectingProxy {
     const folder = mkdtempSync(join(tmpdir(), 'inspecting-'));
     const proxy = new EgressProxy({
       ...{ hosts: [], allows: () => true, resolve: async () => ['127.0.0.1'] },
+      forwarder: new Exchanges(),
       onRefusal: refusal => started.refusals.push(refusal),
       inspection: {
-        ...{ rules, authority, trusted, forwarder: new Exchanges(), advice: 'Ask Ada.' },
+        ...{ rules, authority, trusted, advice: 'Ask Ada.' },
         onUse: use => started.uses.push(use),
       },
       ...options,

@@ -197,6 +197,17 @@ describe('a door', () => {
     expect(door.isOpen).toBe(true);
   });
 
+  it('is lost to a program that answers what was not asked', async () => {
+    const lost = once(door, 'lost');
+    const control = connect(join(folder, 'door', 'door.sock')).on('error', () => {});
+    control.write('c');
+    await once(door, 'open');
+    control.write('1\n'.repeat(1000));
+    await lost;
+    expect(door.isOpen).toBe(false);
+    control.destroy();
+  });
+
   it('runs the program of an egress relay with its own', async () => {
     writeFileSync(
       join(folder, 'workspace', 'relay.cjs'),

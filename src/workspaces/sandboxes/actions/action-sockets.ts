@@ -25,6 +25,8 @@ import {
 import { Log } from '../../../platform/log/index.js';
 
 const MAX_CONNECTIONS = 32;
+/** How long the head of a request is waited for, from the connection on. */
+const HEAD_MS = 10_000;
 /** Concurrent calls of one command. */
 const MAX_CONCURRENT = 8;
 const MAX_LISTED = 200;
@@ -61,7 +63,10 @@ export class ActionSocket {
     private readonly source: ActionSource,
     private readonly parts: Parts,
   ) {
-    this.server = createServer((request, response) => void this.serve(request, response));
+    this.server = createServer(
+      { headersTimeout: HEAD_MS, connectionsCheckingInterval: HEAD_MS / 2 },
+      (request, response) => void this.serve(request, response),
+    );
     this.server.maxConnections = MAX_CONNECTIONS;
   }
 
