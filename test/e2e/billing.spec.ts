@@ -354,6 +354,21 @@ describe('a budget', () => {
     expect((await team.spend()).status).toBe('completed');
   });
 
+  it('lets only models with a price run, for 0 is one', async () => {
+    const team = await Team.make();
+    const send = (name: string) =>
+      team.client.post('/api/agent/message', { message: 'Hi', ...team.place, model: name });
+    await team.budget({ monthly_usd: 100 });
+    expect(await send(UNPRICED)).toMatchObject({
+      status: 402,
+      body: { detail: expect.stringContaining('The price of this model is not known') },
+    });
+    expect((await send(DEMO)).status).toBe(200);
+    await team.budget({ monthly_usd: 100, hard_stop: false });
+    model.reply(answer(1));
+    expect((await team.agent.run('Hi', { ...team.place, model: UNPRICED })).status).toBe('completed');
+  });
+
   it('tells its owners once for each amount that is reached', async () => {
     const team = await Team.make();
     const stops = async () => {

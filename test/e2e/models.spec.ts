@@ -169,15 +169,30 @@ describe('a model that nobody decided about', () => {
   const send = (name: string) =>
     ada.client.post('/api/agent/message', { message: 'Hello', workspace_id, model: name });
 
-  it('can be used where new models are enabled', async () => {
+  it('can be used where new models are enabled, if it is listed', async () => {
     await decide({ enabled: [DEMO], new_models: 'enabled' });
-    expect((await send('local/brand-new')).status).toBe(200);
     expect((await send('local/small')).status).toBe(422);
+    expect(await send('local/brand-new')).toMatchObject({
+      status: 422,
+      body: {
+        detail: expect.stringContaining(
+          '"local/brand-new" is not listed here; an admin can enable it by name',
+        ),
+      },
+    });
+  });
+
+  it('is refused before anything was decided, where it is not listed', async () => {
+    const grace = await service.person();
+    const hello = (name: string) =>
+      grace.client.post('/api/agent/message', { message: 'Hello', model: name });
+    expect((await hello('local/anything-goes')).status).toBe(422);
+    expect((await hello('local/small')).status).toBe(200);
   });
 
   it('is refused where they are not, until it is named', async () => {
     await decide({ enabled: [DEMO], new_models: 'disabled' });
-    expect((await send('local/brand-new')).body.detail).toContain(NOT_ENABLED);
+    expect((await send('local/brand-new')).body.detail).toContain('is not listed here');
     await decide({ enabled: [DEMO, 'local/brand-new'], new_models: 'disabled' });
     expect((await send('local/brand-new')).status).toBe(200);
     expect(await listed()).toContainEqual(expect.objectContaining({ id: 'local/brand-new', enabled: true }));

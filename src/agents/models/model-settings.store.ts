@@ -126,7 +126,7 @@ export class ModelSettings {
   allows(id: string): boolean {
     const { enabled, disabled, newModels } = this.fields;
     if (enabled.includes(id)) return true;
-    return newModels === 'enabled' && !disabled.includes(id);
+    return newModels === 'enabled' && this.catalog.ids.includes(id) && !disabled.includes(id);
   }
 
   /** The models to speak of: those known, and those that its admins named. */
@@ -140,8 +140,10 @@ export class ModelSettings {
 
   /** Why a model cannot be used; undefined where it can. */
   reasonAgainst(id: string): string | undefined {
-    const notEnabled = `the model "${id}" is not enabled for this organization, which an admin can change`;
-    return this.catalog.faultOf(id) ?? (this.allows(id) ? undefined : notEnabled);
+    const unlisted = `the model "${id.slice(0, 200)}" is not listed here; an admin can enable it by name`;
+    const disabled = `the model "${id}" is not enabled for this organization, which an admin can change`;
+    const refusal = this.catalog.ids.includes(id) ? disabled : unlisted;
+    return this.catalog.faultOf(id) ?? (this.allows(id) ? undefined : refusal);
   }
 
   /** The model that is asked for, or the default. */

@@ -71,7 +71,7 @@ const MODEL_ID = { min: 1, max: 200 };
 const FALLBACK_MEANING =
   'Models that are asked, in this order, when the one chosen is overloaded, out of reach or out of credit, where a message names none';
 const NEW_MODELS_MEANING =
-  'What becomes of models that appear later, and of those that a provider has but that are not listed';
+  'Whether listed models that appear later are enabled; one that a provider has but that is not listed is used only where `enabled` names it';
 
 export class ReadModelSettings {
   @Field.id('The organization')

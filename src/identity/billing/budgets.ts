@@ -17,15 +17,21 @@ const budgetTopic = defineTopic('budget');
 
 /** A budget with a hard stop has no room for a model call (402). */
 export class BudgetReached extends PaymentRequired {
-  constructor({ organizationId }: Scope, refusal: RefusalRow, estimateUsd: number | null) {
+  static by({ organizationId }: Scope, refusal: RefusalRow, estimateUsd: number): BudgetReached {
     const [monthly, spent] = [Number(refusal.monthly_usd), Number(refusal.spent_usd)];
     const kind = refusal.scope_id === organizationId ? 'organization' : 'workspace';
     const budget = `The monthly budget of the ${kind}, ${usd(monthly)},`;
     const what =
-      spent >= monthly || estimateUsd === null
+      spent >= monthly
         ? `${budget} is reached`
         : `${budget} leaves ${usd(monthly - spent)}, and the next model call may cost ${usd(estimateUsd)}`;
-    super(`${what}; an admin can raise it, and it starts anew with the next month (UTC)`);
+    return new BudgetReached(`${what}; an admin can raise it, and it starts anew with the next month (UTC)`);
+  }
+
+  static unpriced(): BudgetReached {
+    return new BudgetReached(
+      'The price of this model is not known, and a monthly budget with a hard stop applies here: choose a model with a price; an operator can set one in MODEL_PRICES (0 is a price)',
+    );
   }
 }
 
@@ -48,14 +54,17 @@ export class Budgets {
    * Reserves what a model call may cost, so that calls that are made at the same time cannot pass a hard stop together.
    * Where only calls in flight are in the way, waits until one of them is paid or released. Throws BudgetReached.
    */
-  async admit(planned: PlannedSpend, signal: AbortSignal): Promise<void> {
-    if (!(await this.reserve(planned))) return;
-    const room = new Subscription(this.topics, budgetTopic(planned.organizationId));
+  async admit(call: PlannedSpend, signal: AbortSignal): Promise<void> {
+    if (!(await this.isLimited(call))) return;
+    const { estimateUsd } = call;
+    if (estimateUsd === null) throw BudgetReached.unpriced();
+    if (!(await this.store.reserve(call))) return;
+    const room = new Subscription(this.topics, budgetTopic(call.organizationId));
     try {
       for (;;) {
-        const refusal = await this.reserve(planned);
+        const refusal = await this.reserve(call);
         if (!refusal) return;
-        if (!refusal.is_full) throw await this.refused(planned, refusal, planned.estimateUsd);
+        if (!refusal.is_full) throw await this.refused(call, refusal, estimateUsd);
         const timeout = Math.max(0, Date.parse(refusal.held_until ?? '') - Date.now()) || 0;
         await room.wait(AbortSignal.any([signal, AbortSignal.timeout(timeout)]));
         signal.throwIfAborted();
@@ -70,9 +79,13 @@ export class Budgets {
     return this.store.release(planned);
   }
 
-  /** Throws BudgetReached where a hard stop has no room for one more call, were all calls in flight free of charge. */
+  /**
+   * Throws BudgetReached where a hard stop has no room for one more call, were all calls in flight free of charge, or where
+   * it cannot count the call (null).
+   */
   async requireRoom(scope: Scope, estimateUsd: number | null): Promise<void> {
     if (!(await this.isLimited(scope))) return;
+    if (estimateUsd === null) throw BudgetReached.unpriced();
     const refusal = await this.store.findReached(scope, estimateUsd);
     if (refusal) throw await this.refused(scope, refusal, estimateUsd);
   }
@@ -111,11 +124,7 @@ export class Budgets {
   }
 
   /** What to throw. It may be thrown often, and is published once a month by this process, and again for a raised budget. */
-  private async refused(
-    scope: Scope,
-    refusal: RefusalRow,
-    estimateUsd: number | null,
-  ): Promise<BudgetReached> {
+  private async refused(scope: Scope, refusal: RefusalRow, estimateUsd: number): Promise<BudgetReached> {
     const { scope_id, monthly_usd } = refusal;
     const { organizationId: organization_id } = scope;
     const period = new Date().toISOString().slice(0, 7);
@@ -132,7 +141,7 @@ export class Budgets {
         });
       });
     }
-    return new BudgetReached(scope, refusal, estimateUsd);
+    return BudgetReached.by(scope, refusal, estimateUsd);
   }
 
   private async reserve(planned: PlannedSpend): Promise<RefusalRow | undefined> {
