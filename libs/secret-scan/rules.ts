@@ -22,7 +22,17 @@ export const RULES: readonly Rule[] = [
   { name: 'google-key', pattern: /AIza[\w-]{35}/g },
   { name: 'npm-token', pattern: /npm_[A-Za-z0-9]{36}/g },
   { name: 'sendgrid-key', pattern: /SG\.[\w-]{22}\.[\w-]{43}/g },
-  { name: 'atelier-credential', pattern: /(?:atl|atx|whsec)_[\w+/=-]{20,255}/g },
+  {
+    name: 'atelier-credential',
+    pattern: /(?<![A-Za-z0-9])(?:at[lxh]_[\w-]{43}|whsec_[A-Za-z0-9+/=_-]{20,255})/g,
+  },
+  {
+    name: 'atelier-address',
+    pattern: /\/(?:api\/hooks|s|f|invitations|file-invitations)\/([\w-]{43})(?![\w-])/g,
+  },
+  { name: 'discord-webhook', pattern: /discord(?:app)?\.com\/api\/webhooks\/\d{17,20}\/[\w-]{60,80}/g },
+  // The signature of a JWT (RFC 7519) may lie beyond MAX_MATCH: header and claims are enough to tell one.
+  { name: 'jwt', pattern: /(?<![\w-])eyJ[\w-]{8,300}\.eyJ[\w-]{8,600}/g },
   {
     name: 'password-in-url',
     pattern:

@@ -16,6 +16,17 @@ it.each([
   ['anthropic-key', `sk-ant-api03-${'x'.repeat(40)}`],
   ['password-in-url', 'postgres://app:hunter2@db/app'],
   ['random-value', 'API_SECRET=9f8Gh2kLmN4pQrS7tUvWxYz'],
+  ['atelier-credential', `key: atl_${'a1-_'.repeat(10)}xyz_0a1b2c3d`],
+  ['atelier-credential', `key: atx_${'a1-_'.repeat(10)}xyz`],
+  ['atelier-credential', `key: ath_${'a1-_'.repeat(10)}xyz`],
+  ['atelier-credential', 'key: whsec_5WbX5kEWLlfzsGNjH64I8lOOqUB6e8FH'],
+  ['atelier-address', `post to https://atelier.example.com/api/hooks/${'a1-_'.repeat(10)}xyz please`],
+  ['atelier-address', `see https://share.example.com/s/${'a1-_'.repeat(10)}xyz/plan.md`],
+  [
+    'jwt',
+    'auth: eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P',
+  ],
+  ['jwt', `auth: eyJhbGciOiJIUzI1NiJ9.eyJ${'a1B2'.repeat(700)}.dozjgNryP4J3jVmNHl0w5N`],
   ['netrc-password', 'machine example.com\nlogin me\npassword hunter2'],
 ])('finds %s', (rule, text) => {
   expect(scan(Buffer.from(`one\ntwo\n${text}\n`))).toMatchObject([{ path: 'a.txt', line: 3, rule }]);
@@ -27,6 +38,9 @@ it.each([
   'PATH=/usr/local/bin:/usr/bin',
   'postgres://localhost/app',
   'const sk = "sk-";',
+  `some_path_${'a1b2'.repeat(12)}`,
+  `https://example.com/s/${'a1b2'.repeat(12)}`,
+  'import { eyJ } from "eyJ.eyJ";',
   'NAME=aaaaaaaaaaaaaaaaaaaaaaaa1',
 ])('finds nothing in %j', text => expect(scan(Buffer.from(text))).toEqual([]));
 
