@@ -6,7 +6,7 @@ import { ApprovalRequests } from '../../src/agents/approvals/index.js';
 import type { Actor } from '../../src/platform/access/index.js';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient, type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
-import type { Json } from '../harness/client.js';
+import type { Client, Json } from '../harness/client.js';
 import type { Person, TestService } from '../harness/service.js';
 
 let ground: AgentGround;
@@ -59,6 +59,14 @@ const toolResults = () =>
   messagesOf(model.requests.at(-1) ?? { body: {} })
     .filter(({ role }: Json) => role === 'tool')
     .map(({ content }: Json) => content);
+
+/** A service account that may do all that an admin may. */
+async function serviceAccount(): Promise<Client> {
+  const account = { organization_id: ada.organizationId, name: 'Bot', role: 'admin' };
+  const { body } = await ada.client.post('/api/service-accounts', account);
+  const key = await ada.client.post(`/api/service-accounts/${body.id}/keys`, { name: 'CI' });
+  return service.stranger.with({ 'x-api-key': key.body.api_key });
+}
 
 /** A run that waits for somebody to decide about what its model wants to do. */
 async function waitingRun(tools: Json[], fields: Json = {}) {
@@ -158,6 +166,8 @@ describe('a call that a person is asked about', () => {
     expect((await stranger.client.get('/api/agent/approvals')).body.items).toEqual([]);
     const key = await service.key(ada, { scopes: ['agent:run', 'approvals:read'] });
     expect((await decide(id, { decision: 'allow' }, key)).status).toBe(403);
+    const program = await decide(id, { decision: 'allow' }, await serviceAccount());
+    expect([program.status, program.body.detail]).toEqual([403, expect.stringContaining('Only a person')]);
     model.reply({ text: 'Done.' });
     const answers = await Promise.all([1, 2, 3].map(() => decide(id, { decision: 'allow' })));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);

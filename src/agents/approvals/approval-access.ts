@@ -46,11 +46,11 @@ export class ApprovalAccess {
 }
 
 /**
- * Refuses what acts for an agent: a run, what it started, an application that was let in. Else an agent could allow itself
+ * Refuses a service account, and what acts for an agent: a run, what it started, an application that was let in. Else an agent could allow itself
  * what a person is to be asked about. (403)
  */
-export function requirePerson({ credential: { type } }: Actor, what: string): void {
-  if (type !== 'session' && type !== 'api_key')
+export function requirePerson({ type: kind, credential: { type } }: Actor, what: string): void {
+  if (kind !== 'user' || (type !== 'session' && type !== 'api_key'))
     throw new Forbidden(`Only a person, signed in or by an API key, can ${what}`);
 }
 

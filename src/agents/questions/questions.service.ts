@@ -124,7 +124,7 @@ export class QuestionsService {
   })
   async answer(actor: Actor, { question_id, ...given }: AnswerQuestion): Promise<QuestionView> {
     const row = await this.require(actor, 'agent.run', question_id);
-    if (actor.credential.run || actor.credential.type === 'exec')
+    if (actor.type !== 'user' || actor.credential.run || actor.credential.type === 'exec')
       throw new Forbidden('Only people answer what agents ask');
     // An answer enters the run as a message that steers it does.
     const starter = await this.questions.starterOf(row);

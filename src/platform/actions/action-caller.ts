@@ -157,8 +157,9 @@ export class ActionCaller {
     const { name, effect, permission, sessionOnly, personOnly } = declaration;
     if (sessionOnly && this.kind !== 'session')
       return `${name} takes your own sign-in; no key, service account, run or token can do it`;
-    if (personOnly && ['exec', 'oauth'].includes(this.actor.credential.type))
-      return `Only a person, signed in or by an API key, can run ${name}; no run, token or application can`;
+    const { type, credential } = this.actor;
+    if (personOnly && (type !== 'user' || credential.type === 'exec' || credential.type === 'oauth'))
+      return `Only a person, signed in or by an API key, can run ${name}; no service account, run, token or application can`;
     const { allowlist } = this.limits;
     if (allowlist && !allowlist.allows({ name, effect })) return this.notNamed(name, effect);
     const limit = this.limits.limit?.({ name, effect });

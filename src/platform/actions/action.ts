@@ -77,7 +77,7 @@ export interface ActionDeclaration {
   readonly restOnly?: true;
   /** For a person's own sign-in alone: no key, service account, run or token can do it. */
   readonly sessionOnly?: true;
-  /** For a person, signed in or by a key: no run, exec token or application can do it, also with an approval. */
+  /** For a person, signed in or by a key: no service account, run, exec token or application can do it, also with an approval. */
   readonly personOnly?: true;
   /** The field that names what it makes, by an id of the caller's choice: nothing has that id yet. */
   readonly makes?: string;
