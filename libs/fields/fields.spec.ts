@@ -36,6 +36,14 @@ class Shape {
   note?: string | null;
 }
 
+class Required {
+  @Field.object('One inside', () => Inner)
+  one: Inner;
+
+  @Field.object('Many inside', () => Inner, { list: true })
+  many: Inner[];
+}
+
 const ID = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';
 const read = (plain: object) => parseInput(Shape, { id: ID, ...plain }) as Shape;
 const nested = (depth: number) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
@@ -59,12 +67,26 @@ describe('untrusted JSON', () => {
     [{ inner: { nom: 'x' } }, 'inner.nom is not a field of this request; the fields of inner are name'],
     [{ inner: 'x' }, 'inner must be a JSON object'],
     [{ many: [{ name: 'x' }, { name: 1 }] }, 'many[1].name'],
+    [{ id: undefined }, 'id is required'],
+    [{ inner: {} }, 'inner.name is required'],
+    [{ many: [{}] }, 'many[0].name is required'],
     [{ note: 'a\0b' }, 'note must be well-formed text without NUL characters'],
     [{ note: '\ud800' }, 'note must be well-formed text without NUL characters'],
     [{ anything: nested(100) }, 'anything is nested more than 64 deep'],
   ])('%j is refused, and the field is named', (plain, sentence) => {
     expect(() => read(plain)).toThrow(InvalidInput);
     expect(() => read(plain)).toThrow(sentence);
+  });
+
+  it.each([
+    [{}, 'one is required'],
+    [{ one: null, many: [] }, 'one must be a JSON object'],
+    [{ one: {}, many: [] }, 'one.name is required'],
+    [{ one: { name: 'x' } }, 'many is required'],
+    [{ one: { name: 'x' }, many: null }, 'many must be a list'],
+    [{ one: { name: 'x' }, many: [null] }, 'many[0] must be a JSON object'],
+  ])('%j is refused where nested shapes are required', (plain, sentence) => {
+    expect(() => parseInput(Required, plain)).toThrow(new InvalidInput(sentence));
   });
 
   it('survives ten thousand levels of nesting', () => {

@@ -43,8 +43,14 @@ function hydrate(shape: Shape, plain: unknown, path = ''): object {
     if (value !== null || !nullMeansAbsent(spec))
       instance[name] = hydrateField(spec, value, `${path}${name}`);
   }
+  for (const [name, spec] of fields)
+    if (instance[name] === undefined && isRequired(spec))
+      throw new InvalidInput(`${path}${name} is required`, `${path}${name}`);
   return instance;
 }
+
+/** Any JSON value may be none. */
+const isRequired = ({ kind, optional }: FieldSpec): boolean => !optional && kind !== 'json';
 
 /** Within another field, with what there is: no documentation of the request lists it at a glance. */
 function unknownField(path: string, name: string, fields: ReadonlyMap<string, unknown>): string {
@@ -60,7 +66,7 @@ function hydrateField(spec: FieldSpec, value: unknown, path: string): unknown {
     throw new InvalidInput(`${path} must contain no more than ${spec.maxItems} elements`);
   if (spec.kind === 'json' || spec.kind === 'record') return shallowEnough(value, path);
   const { shape } = spec;
-  if (!shape || value === null || value === undefined) return value;
+  if (!shape || value === undefined || (value === null && spec.nullable)) return value;
   if (!spec.list) return hydrate(shape(), value, `${path}.`);
   if (!Array.isArray(value)) throw new InvalidInput(`${path} must be a list`);
   return value.map((item, index) => hydrate(shape(), item, `${path}[${index}].`));

@@ -218,7 +218,7 @@ describe('text', () => {
   it.each([
     [{ content: 'x', encoding: 'latin1' }, 'encoding must be one of utf8, base64'],
     [{ content: 7 }, 'content must be text'],
-    [{}, 'content must be text'],
+    [{}, 'content is required'],
     [{ content: 'x', mode: '0777' }, 'mode is not a field of this request'],
   ])('refuses %j', async (fields, detail) => {
     const { status, body } = await put('text/never', fields);
