@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { ONE_LINE, VISIBLE_LINE } from './one-line.js';
 import { plainJson, plainLine, shortName } from './plain-text.js';
 
 describe('text of others', () => {
@@ -34,6 +35,21 @@ describe('text of others', () => {
     expect(shortName('😀'.repeat(100))).toBe(`${'😀'.repeat(80)}…`);
     expect(shortName('Ada')).toBe('Ada');
   });
+});
+
+it.each(['Ada\r\nBcc: x', 'Ada\u0000', 'Ada\u007f', 'Ada\u0085', 'Ada\u2028', 'Ada\u202e', 'Ada\u2066'])(
+  '%j is not one line',
+  text => {
+    expect([ONE_LINE.test(text), VISIBLE_LINE.test(text)]).toEqual([false, false]);
+  },
+);
+
+it.each(['Ada Lovelace', 'Émilie 👩‍👧', 'می‌خواهم', ' a '])('%j is one line', text => {
+  expect([ONE_LINE.test(text), VISIBLE_LINE.test(text)]).toEqual([true, true]);
+});
+
+it.each(['', ' ', ' \u00a0'])('%j is one line with nothing to see', text => {
+  expect([ONE_LINE.test(text), VISIBLE_LINE.test(text)]).toEqual([true, false]);
 });
 
 it('writes what cannot be seen in a value by its number, and the value stays the same', () => {

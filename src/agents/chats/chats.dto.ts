@@ -1,10 +1,10 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, LINE, PageInput, PageOf } from '../../platform/dto/index.js';
 import { MODEL } from '../models/index.js';
 import { PlanView } from '../plans/index.js';
 import { AGENT_NAME } from '../subagents/index.js';
 import { ContextView } from './context-use.js';
 
-export const TITLE = { max: 500, example: 'Plan the launch' };
+export const TITLE = { ...LINE, max: 500, example: 'Plan the launch' };
 export const RUN_STATUSES = ['pending', 'completed', 'error'] as const;
 
 export class CreateChat {

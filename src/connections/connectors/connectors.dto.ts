@@ -1,8 +1,8 @@
-import { Field, PageInput, PageOf, SAMPLE_IDS } from '../../platform/dto/index.js';
+import { Field, NAME, PageInput, PageOf, SAMPLE_IDS } from '../../platform/dto/index.js';
 import { AUTHS, type Auth, TOOL_STATES, type ToolState } from './records/index.js';
 import { TOOL_EFFECTS } from './tools/index.js';
 
-const NAME = { min: 1, max: 80, pattern: /\S/, patternHint: 'must not be blank', example: 'Linear' };
+const name = { ...NAME, max: 80, example: 'Linear' };
 const SLUG = {
   min: 1,
   max: 30,
@@ -44,7 +44,7 @@ export class CreateConnector {
   )
   owner: (typeof OWNERS)[number];
 
-  @Field.text('What it is called', NAME)
+  @Field.text('What it is called', name)
   name: string;
 
   @Field.text('It begins the names of its tools, and stays; absent: made of the name', {
@@ -108,7 +108,7 @@ export class ListConnectors extends PageInput {
 }
 
 export class UpdateConnector extends ConnectorId {
-  @Field.text('What it is called', { ...NAME, optional: true })
+  @Field.text('What it is called', { ...name, optional: true })
   name?: string;
 
   @Field.boolean('Whether agents may use it', { optional: true, example: true })
@@ -183,7 +183,7 @@ export class ConnectorView {
   @Field.choice('Whose it is', OWNERS)
   owner: string;
 
-  @Field.text('What it is called', NAME)
+  @Field.text('What it is called', name)
   name: string;
 
   @Field.text('It begins the names of its tools', SLUG)

@@ -1,4 +1,4 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 import {
   ACCESS_MODES,
   type AccessMode,
@@ -167,10 +167,7 @@ export class ListSiteTokens extends PageInput {
 
 export class TokenInput {
   @Field.text('What it is for', {
-    min: 1,
-    max: 120,
-    pattern: /\S/,
-    patternHint: 'must not be blank',
+    ...NAME,
     example: 'Uptime check',
   })
   name: string;

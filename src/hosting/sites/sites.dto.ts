@@ -1,8 +1,8 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../../workspaces/core/index.js';
 import { VERSION_STATES } from './records/version-states.js';
 
-const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Documentation' };
+const name = { ...NAME, example: 'Documentation' };
 const SLUG = {
   min: 1,
   max: 40,
@@ -77,7 +77,7 @@ class BuildSettings extends WorkspaceId {
 }
 
 export class CreateSite extends BuildSettings {
-  @Field.text('What it is called', NAME)
+  @Field.text('What it is called', name)
   name: string;
 
   @Field.text('The first part of its host; absent: made of the name', { ...SLUG, optional: true })
@@ -98,7 +98,7 @@ export class SiteId {
 }
 
 export class UpdateSite extends SiteId {
-  @Field.text('What it is called', { ...NAME, optional: true })
+  @Field.text('What it is called', { ...name, optional: true })
   name?: string;
 
   @Field.text('The first part of its host. The earlier one is kept for its workspace for 30 days', {
@@ -166,7 +166,7 @@ export class SiteView {
   @Field.id('The workspace')
   workspace_id: string;
 
-  @Field.text('What it is called', NAME)
+  @Field.text('What it is called', name)
   name: string;
 
   @Field.text('The first part of its host', SLUG)

@@ -1,4 +1,4 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../../workspaces/core/index.js';
 import {
   HOST_HEADERS,
@@ -9,7 +9,7 @@ import {
 } from './records/server-states.js';
 
 const MEBIBYTE = 1024 * 1024;
-const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Team dashboard' };
+const name = { ...NAME, example: 'Team dashboard' };
 const SLUG = {
   min: 1,
   max: 40,
@@ -32,7 +32,7 @@ const SLEEP = { min: 0, max: 31_536_000, example: 1800 };
 const COMMAND_IS =
   'Run by a shell in the sandbox, for as long as it goes on; it listens on $PORT, on any address. Nothing else of it is reached';
 const ENV =
-  'Environment variables, {"NAME": {"value": "…"}}; null instead of the object removes one. Values are kept sealed and are never shown';
+  'Environment variables, {"name": {"value": "…"}}; null instead of the object removes one. Values are kept sealed and are never shown';
 const HEALTH =
   'A path that answers 200 to 399 once it can take requests, looked at every 15 seconds; null: it can as soon as it accepts connections';
 const OVERLAP =
@@ -91,7 +91,7 @@ class ServerSettings extends WorkspaceId {
 }
 
 export class CreateServer extends ServerSettings {
-  @Field.text('What it is called', NAME)
+  @Field.text('What it is called', name)
   name: string;
 
   @Field.text('The first part of its host; absent: made of the name', { ...SLUG, optional: true })
@@ -115,7 +115,7 @@ export class ServerId {
 }
 
 export class UpdateServer extends ServerId {
-  @Field.text('What it is called', { ...NAME, optional: true })
+  @Field.text('What it is called', { ...name, optional: true })
   name?: string;
 
   @Field.text('The first part of its host. The earlier one is kept for its workspace for 30 days', {
@@ -208,7 +208,7 @@ export class ServerView {
   @Field.id('The workspace')
   workspace_id: string;
 
-  @Field.text('What it is called', NAME)
+  @Field.text('What it is called', name)
   name: string;
 
   @Field.text('The first part of its host', SLUG)

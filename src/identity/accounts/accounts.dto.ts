@@ -1,15 +1,9 @@
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/index.js';
-import { Field } from '../../platform/dto/index.js';
+import { Field, NAME } from '../../platform/dto/index.js';
 
 export const EMAIL = { format: 'email', max: 254, example: 'ada@example.com' } as const;
 export const PASSWORD = { min: 8, max: 256, format: 'password', example: 'correct horse battery' } as const;
-export const PERSON_NAME = {
-  min: 1,
-  max: 120,
-  pattern: /\S/,
-  patternHint: 'must not be blank',
-  example: 'Ada Lovelace',
-};
+export const PERSON_NAME = { ...NAME, example: 'Ada Lovelace' };
 
 export class UserView {
   @Field.id('The user')

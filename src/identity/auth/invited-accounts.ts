@@ -75,8 +75,8 @@ export class InvitedAccounts {
 
 /** What is wrong with a name and a password from a form, in words for its person. */
 export function problemOfNewcomer(name: string, password: string): string | undefined {
-  if (name.trim() === '' || name.length > PERSON_NAME.max)
-    return `Tell your name, in at most ${PERSON_NAME.max} characters.`;
+  if (!PERSON_NAME.pattern.test(name) || name.length > PERSON_NAME.max)
+    return `Tell your name, in one line of at most ${PERSON_NAME.max} characters.`;
   if (password.length < PASSWORD.min || password.length > PASSWORD.max)
     return `The password must have ${PASSWORD.min} to ${PASSWORD.max} characters.`;
   return undefined;

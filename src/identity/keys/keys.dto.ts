@@ -1,7 +1,7 @@
 import { SCOPES } from '../../platform/access/index.js';
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 
-const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'CI' };
+const name = { ...NAME, example: 'CI' };
 const EXPIRY = { optional: true, example: '2027-11-21T00:00:00.000Z' };
 const MAX_OVERLAP_SECONDS = 7 * 86_400;
 
@@ -14,7 +14,7 @@ export class KeyId {
 
 /** What narrows a new key. */
 export class KeyRestrictions {
-  @Field.text('What the key is for', NAME)
+  @Field.text('What the key is for', name)
   name: string;
 
   @Field.choice('What it may do; absent: all that its owner may', SCOPES, { optional: true, list: true })
@@ -37,7 +37,7 @@ export class CreateKey extends KeyRestrictions {
 
 /** What can be changed of a key; what is absent stays. */
 export class KeyChanges {
-  @Field.text('What the key is for', { ...NAME, optional: true, shown: true })
+  @Field.text('What the key is for', { ...name, optional: true, shown: true })
   name?: string;
 
   @Field.choice('What it may do; null: all that its owner may', SCOPES, {

@@ -1,13 +1,7 @@
 import { ORGANIZATION_ROLES, type OrganizationRole, WORKSPACE_ROLES } from '../../platform/access/index.js';
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 
-const name = {
-  min: 1,
-  max: 120,
-  pattern: /\S/,
-  patternHint: 'must not be blank',
-  example: 'Analytical Engines',
-};
+const name = { ...NAME, example: 'Analytical Engines' };
 
 export class ListOrganizations extends PageInput {}
 

@@ -1,8 +1,8 @@
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/index.js';
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 import { KeyRestrictions } from '../keys/index.js';
 
-const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Deploy bot' };
+const name = { ...NAME, example: 'Deploy bot' };
 
 export class ListServiceAccounts extends PageInput {
   @Field.id("The organization; absent: the credential's, else the caller's first", { optional: true })
@@ -13,7 +13,7 @@ export class CreateServiceAccount {
   @Field.id('The organization that owns it')
   organization_id: string;
 
-  @Field.text('Its name', NAME)
+  @Field.text('Its name', name)
   name: string;
 
   @Field.choice('Its role, not above yours', ORGANIZATION_ROLES, {
@@ -30,7 +30,7 @@ export class ServiceAccountId {
 }
 
 export class UpdateServiceAccount extends ServiceAccountId {
-  @Field.text('Its new name', { ...NAME, optional: true, shown: true })
+  @Field.text('Its new name', { ...name, optional: true, shown: true })
   name?: string;
 
   @Field.choice('Its new role, not above yours', ORGANIZATION_ROLES, { optional: true, example: 'member' })
@@ -70,7 +70,7 @@ export class ServiceAccountView {
   @Field.id('The organization that owns it')
   organization_id: string;
 
-  @Field.text('Its name', NAME)
+  @Field.text('Its name', name)
   name: string;
 
   @Field.choice('The role it was given', ORGANIZATION_ROLES, { example: 'member' })

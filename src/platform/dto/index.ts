@@ -1,5 +1,6 @@
 export { Field, SAMPLE_IDS } from './field.js';
 export { checked, fieldOfParam, Input, InputBesideBody } from './input.js';
+export { LINE, NAME } from './name.js';
 export {
   DEFAULT_LIMIT,
   DeletedView,

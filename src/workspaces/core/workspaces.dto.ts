@@ -4,9 +4,9 @@ import {
   WORKSPACE_ROLES,
   type WorkspaceRole,
 } from '../../platform/access/index.js';
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 
-const name = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Research' };
+const name = { ...NAME, example: 'Research' };
 const VISIBILITY =
   'Who sees it: org (every member but guests), restricted (those added, and admins), private (its creator)';
 

@@ -4,7 +4,7 @@ import type { Actor, Visibility } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
-import { Field } from '../../platform/dto/index.js';
+import { Field, NAME } from '../../platform/dto/index.js';
 import { TooManyRequests } from '../../platform/errors/index.js';
 import { defineJob, Jobs } from '../../platform/jobs/index.js';
 import { WorkspaceFolders, WorkspaceId, WorkspacesStore } from '../core/index.js';
@@ -12,10 +12,7 @@ import { defineOperation, OperationsStore } from '../operations/index.js';
 
 export class DuplicateWorkspace extends WorkspaceId {
   @Field.text('Name of the new workspace', {
-    min: 1,
-    max: 120,
-    pattern: /\S/,
-    patternHint: 'must not be blank',
+    ...NAME,
     example: 'Research (copy)',
   })
   name: string;

@@ -1,4 +1,4 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../core/index.js';
 import { INVITED_ROLES, type InvitedRole } from './file-invitations.store.js';
 
@@ -36,10 +36,7 @@ export class FileInvitationToken {
 
 export class RegisterForFiles extends FileInvitationToken {
   @Field.text('Name of the account to make', {
-    min: 1,
-    max: 120,
-    pattern: /\S/,
-    patternHint: 'must not be blank',
+    ...NAME,
     example: 'Ada Lovelace',
   })
   name: string;

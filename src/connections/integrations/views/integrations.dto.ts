@@ -1,11 +1,11 @@
-import { Field, PageInput, PageOf, SAMPLE_IDS } from '../../../platform/dto/index.js';
+import { Field, NAME, PageInput, PageOf, SAMPLE_IDS } from '../../../platform/dto/index.js';
 import { METHODS } from '../paths/request-path.js';
 import { AUTHS, ProviderDefinition } from '../providers/definition.js';
 import { CONNECTION_STATES, type ConnectionState } from '../records/connections.store.js';
 
 const OWNERS = ['user', 'organization'] as const;
 const PROVIDER = { min: 2, max: 40, example: 'github' };
-const NAME = { min: 1, max: 80, example: 'GitHub of the team' };
+const name = { ...NAME, max: 80, example: 'GitHub of the team' };
 const SCOPES = { list: true, maxItems: 50, max: 200, example: ['repo'] } as const;
 
 export class ListProviders {
@@ -111,7 +111,7 @@ export class CreateIntegration {
   })
   owner?: (typeof OWNERS)[number];
 
-  @Field.text('What to call it; absent: as the provider', { ...NAME, optional: true })
+  @Field.text('What to call it; absent: as the provider', { ...name, optional: true })
   name?: string;
 
   @Field.text('Scopes to ask for; absent: those of the provider', { ...SCOPES, optional: true })
@@ -153,7 +153,7 @@ export class IntegrationId {
 }
 
 export class UpdateIntegration extends IntegrationId {
-  @Field.text('What to call it', { ...NAME, optional: true })
+  @Field.text('What to call it', { ...name, optional: true })
   name?: string;
 
   @Field.record('Other values of what was typed: a new key, say; those that are left out stay', {
@@ -257,7 +257,7 @@ export class IntegrationView {
   @Field.text('The id of the provider', PROVIDER)
   provider: string;
 
-  @Field.text('What it is called', NAME)
+  @Field.text('What it is called', name)
   name: string;
 
   @Field.object('The account there; null where it is not known', () => AccountView, { nullable: true })

@@ -1,4 +1,5 @@
 import { type Configuration, errors } from 'oidc-provider';
+import { LINE } from '../../../platform/dto/index.js';
 import { isServiceAccountClient } from '../clients/clients.store.js';
 import { OAUTH_ROUTES } from '../pages/pages.js';
 import { DEFAULT_SCOPES, OFFERED_SCOPES } from '../scopes/scopes.js';
@@ -37,7 +38,9 @@ const RULES: Record<string, Rule> = {
       refuse('grant_types must not hold client_credentials; that is for service accounts');
   },
   client_name: name => {
-    if (typeof name === 'string' && name.length > MAX_TEXT) refuse('client_name is too long');
+    if (typeof name !== 'string') return;
+    if (name.length > MAX_TEXT) refuse('client_name is too long');
+    if (!LINE.pattern.test(name)) refuse(`client_name ${LINE.patternHint}`);
   },
 };
 

@@ -1,4 +1,5 @@
 import { type Finding, Findings } from '#libs/front-matter/index.js';
+import { ONE_LINE } from '#libs/plain-text/index.js';
 import { renderMarkdown } from '#libs/text-preview/index.js';
 import { readYamlMapping, type YamlMapping } from '../../yaml-files/index.js';
 import { type FormDefinition, LIMITS, PROTECTIONS } from './form-definition.js';
@@ -22,6 +23,9 @@ const KEYS = [
   'embed',
   'protection',
 ];
+
+/** Longest name that a file can have. */
+const MAX_NAME_BYTES = 255;
 
 const THANKS = { title: 'Thank you', text: '' };
 
@@ -57,8 +61,14 @@ const markdown = (text: string | undefined): string => (text ? renderMarkdown(te
 function readOutput(file: YamlMapping): string | null {
   const output = file.text('output', 200);
   if (output === undefined) return null;
-  if (/^[^./\\][^/\\]*\.csv$/i.test(output)) return output;
-  return file.error('output', 'must be the name of a .csv file; it lies beside the form') ?? null;
+  const isName = /^[^./\\][^/\\]*\.csv$/i.test(output) && ONE_LINE.test(output);
+  if (isName && Buffer.byteLength(output) <= MAX_NAME_BYTES) return output;
+  return (
+    file.error(
+      'output',
+      `must be the name of a .csv file of at most ${MAX_NAME_BYTES} bytes, without control characters; it lies beside the form`,
+    ) ?? null
+  );
 }
 
 function readConfirmation(file: YamlMapping): FormDefinition['confirmation'] {

@@ -1,7 +1,7 @@
-import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
+import { Field, NAME, PageInput, PageOf } from '../../../platform/dto/index.js';
 import { TEMPLATE_VISIBILITIES, type TemplateVisibility, VERSION_STATES } from './templates.store.js';
 
-const NAME = { min: 1, max: 120, pattern: /\S/, patternHint: 'must not be blank', example: 'Support inbox' };
+const name = { ...NAME, example: 'Support inbox' };
 const SLUG = {
   min: 2,
   max: 60,
@@ -17,7 +17,7 @@ export class PublishTemplate {
   workspace_id: string;
 
   @Field.text('What it is called; absent: as template.yaml says, else as the workspace is called', {
-    ...NAME,
+    ...name,
     optional: true,
   })
   name?: string;
@@ -72,7 +72,7 @@ export class TemplateId {
 }
 
 export class CloneTemplate extends TemplateId {
-  @Field.text('Name of the new workspace', { ...NAME, example: 'Support' })
+  @Field.text('Name of the new workspace', { ...name, example: 'Support' })
   name: string;
 
   @Field.id("The organization it is to belong to; absent: the credential's, else the caller's first", {
@@ -176,7 +176,7 @@ export class TemplateView {
   @Field.text('Its short name', SLUG)
   slug: string;
 
-  @Field.text('What it is called', NAME)
+  @Field.text('What it is called', name)
   name: string;
 
   @Field.text('What it is for', { example: 'Answers to customers, drafted by an agent.' })
@@ -210,7 +210,7 @@ export class WholeTemplateView extends TemplateView {
 }
 
 export class UpdateTemplate extends TemplateId {
-  @Field.text('What it is called', { ...NAME, optional: true })
+  @Field.text('What it is called', { ...name, optional: true })
   name?: string;
 
   @Field.text('What it is for', { max: 1000, optional: true, example: 'Notes of one team' })
