@@ -172,10 +172,11 @@ describe('what the table says of an organization', () => {
 });
 
 describe('a key that is limited to some workspaces', () => {
-  it('reads of its owner’s organization, and changes nothing there', async () => {
+  it('reads of its owner’s organization what concerns these, and changes nothing there', async () => {
     const limited = await service.key(owner, { workspace_ids: [ids.workspace_id] });
+    const open = ['organization.read', 'audit.read', 'billing.read', 'connection.read', 'exposure.list'];
     for (const action of actionsOn('organization')) {
-      const status = POLICY[action.permission as Permission].effect === 'read' ? 200 : 403;
+      const status = open.includes(action.permission) ? 200 : 403;
       expect([action.name, await rehearse(limited, action)]).toEqual([action.name, status]);
     }
     const path = `/api/organizations/${owner.organizationId}`;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { validate as isUuid } from 'uuid';
 import { type Permission, POLICY } from '../../src/platform/access/index.js';
 import type { Client, Json } from '../harness/client.js';
 import {
@@ -35,7 +36,11 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 /** Calls a route with what its description says it takes, and checks that the answer is one that it lists. */
-async function call(client: Client, route: Route, extra?: Json): Promise<{ status: number; body: Json }> {
+async function call(
+  client: Client,
+  route: Route,
+  extra?: Json,
+): Promise<{ status: number; body: Json; text: string }> {
   const schema = bodySchemaOf(route);
   const named = idsFor(route, ids);
   const body = schema ? { body: JSON.stringify(sampleBody(schema, named, extra)) } : {};
@@ -49,10 +54,10 @@ async function call(client: Client, route: Route, extra?: Json): Promise<{ statu
   if (isStream) await response.body?.cancel();
   const text = isStream ? '' : await response.text();
   expect(Object.keys(route.operation.responses)).toContain(String(response.status));
-  if (response.status < 400) return { status: response.status, body: undefined };
+  if (response.status < 400) return { status: response.status, body: undefined, text };
   const answer = JSON.parse(text);
   expect(answer).toEqual({ detail: expect.stringMatching(/^\S.*\S$/s) });
-  return { status: response.status, body: answer };
+  return { status: response.status, body: answer, text };
 }
 
 describe.each(closedRoutes)('$name', route => {
@@ -110,6 +115,76 @@ describe.each(closedRoutes.filter(route => !isWrite(route) && inWorkspace(route)
   });
 });
 
+/**
+ * Routes of an account or an organization that a credential limited to some workspaces may use, and what its answers are
+ * limited to. Every other one refuses it.
+ */
+const OPEN_TO_LIMITED: Readonly<Record<string, string>> = {
+  'GET /api/auth/principal': 'who it acts as',
+  'GET /api/auth/me': 'who it acts as',
+  'GET /api/organizations': 'organizations of its workspaces',
+  'GET /api/organizations/{orgId}': 'name of the organization of its workspaces',
+  'GET /api/organizations/{orgId}/roles': 'what roles mean, the same for all',
+  'GET /api/organizations/{orgId}/audit': 'entries about its workspaces',
+  'GET /api/organizations/{orgId}/billing': 'usage of its workspaces, and no budget',
+  'GET /api/organizations/{orgId}/billing/usage': 'usage of its workspaces',
+  'GET /api/organizations/{orgId}/exposure-limit': 'a limit on its workspaces',
+  'GET /api/share/exposed': 'what its workspaces expose',
+  'GET /api/workspaces': 'its workspaces',
+  'GET /api/templates': 'templates of the service and of its workspaces',
+  'GET /api/connectors': 'connectors granted to its workspaces',
+  'GET /api/integrations': 'connections granted to its workspaces',
+  'GET /api/integrations/providers': 'services that can be connected, without accounts',
+  'GET /api/integrations/providers/{provider}': 'a service that can be connected, without accounts',
+  'GET /api/models': 'models that its agents use',
+  'GET /api/actions': 'the catalog, the same for all',
+  'GET /api/actions/{name}': 'the catalog, the same for all',
+  'POST /api/actions/{name}/run': 'each action decides',
+  'GET /api/action-runs': 'runs of actions in its workspaces',
+  'GET /api/notifications': 'notifications about its workspaces',
+  'GET /api/notifications/events': 'notifications about its workspaces',
+  'GET /api/notifications/types': 'the same for all',
+  'GET /api/notifications/push/key': 'the same for all',
+  'POST /api/notifications/read-all': 'notifications about its workspaces',
+};
+
+describe('a credential limited to some workspaces', () => {
+  const credentials: Client[] = [];
+  let outside: string[];
+
+  beforeAll(async () => {
+    const { organizationId: organization_id } = victim;
+    const limits = { workspace_ids: [await service.workspace(victim, { name: 'Elsewhere' })] };
+    const account = { organization_id, name: 'Limited', role: 'admin' };
+    const { body } = await victim.client.post('/api/service-accounts', account);
+    const key = await victim.client.post(`/api/service-accounts/${body.id}/keys`, { name: 'CI', ...limits });
+    credentials.push(
+      await service.key(victim, limits),
+      service.stranger.with({ 'x-api-key': key.body.api_key }),
+    );
+    // The session that made its workspace is in the audit log of that.
+    const shared = [organization_id, ids.session_id];
+    outside = Object.values(ids).filter(id => isUuid(id) && !shared.includes(id));
+  });
+
+  it.each(closedRoutes)('reaches no further by $name', async route => {
+    const { name, operation } = route;
+    const isWithin = POLICY[operation['x-permission'] as Permission]?.on === 'workspace';
+    const reason = OPEN_TO_LIMITED[name];
+    for (const client of credentials) {
+      const { status, text } = await call(client, route);
+      if (reason) expect(status === 403 && client === credentials[0]).toBe(false);
+      else if (!isWithin || status >= 400) expect([403, 404]).toContain(status);
+      expect(outside.filter(id => text.includes(id))).toEqual([]);
+    }
+  });
+
+  it('is told of routes that exist', () => {
+    const names = closedRoutes.map(({ name }) => name);
+    expect(Object.keys(OPEN_TO_LIMITED).filter(name => !names.includes(name))).toEqual([]);
+  });
+});
+
 describe.each(routes.filter(route => bodySchemaOf(route) && !takesExecToken(route)))('$name', route => {
   it('refuses a field that it does not know', async () => {
     const { status, body } = await call(victim.client, route, { created_by: 'somebody else' });
@@ -125,6 +200,66 @@ describe.each(routes.filter(route => bodySchemaOf(route) && !takesExecToken(rout
       body: { detail: 'The body must be a JSON object' },
     });
     expect((await send('{"a"')).status).toBe(400);
+  });
+});
+
+/** Objects within a body, by their paths, and which of them it has to have. */
+function nestedIn(schema: Json, path: readonly string[] = []): { path: string[]; required: boolean }[] {
+  return Object.entries<Json>(schema.properties).flatMap(([name, field]) => {
+    const $ref: string | undefined = field.$ref ?? field.allOf?.[0]?.$ref ?? field.items?.$ref;
+    if (!$ref) return [];
+    const here = [...path, name];
+    const required = (schema.required ?? []).includes(name);
+    const deeper = field.items ? [] : nestedIn(schemas[$ref.split('/').at(-1) as string], here);
+    return [{ path: here, required }, ...deeper];
+  });
+}
+
+/** A body in which the value at a path is another one; undefined leaves it out. */
+function bodyWith(body: Json, [name = '', ...rest]: readonly string[], value: unknown): Json {
+  return { ...body, [name]: rest.length > 0 ? bodyWith(body[name] ?? {}, rest, value) : value };
+}
+
+const openBodies = routes.flatMap(route => {
+  const schema = bodySchemaOf(route);
+  return schema && !takesExecToken(route) ? [{ ...route, schema }] : [];
+});
+const nested = openBodies.flatMap(route =>
+  nestedIn(route.schema).map(({ path, required }) => ({ name: route.name, route, path, required })),
+);
+
+describe.each(nested)('$name', ({ route, path, required }) => {
+  const refused = async (value: unknown) => {
+    const body = bodyWith(sampleBody(route.schema, idsFor(route, ids)), path, value);
+    const answer = await victim.client.json(route.method, addressOf(route, idsFor(route, ids)), body);
+    return [answer.status, answer.body?.detail];
+  };
+
+  it(`takes nothing else for ${path.join('.')}`, async () => {
+    const last = path.at(-1) as string;
+    for (const value of ['x', 7, true, [7], ...(required ? [undefined, null] : [])])
+      expect([value, ...(await refused(value))]).toEqual([value, 422, expect.stringContaining(last)]);
+  });
+});
+
+const named = openBodies.flatMap(route =>
+  ['name', 'title']
+    .filter(field => field in route.schema.properties)
+    .map(field => ({ name: route.name, route, field })),
+);
+
+describe.each(named)('$name', ({ route, field }) => {
+  it(`takes a ${field} of one line alone`, async () => {
+    const lines = ['Ada\r\nBcc: x@example.com', 'a\u0085b', 'a\u001bb', 'a\u2028b', 'a\u202eb'];
+    for (const line of lines) {
+      const body = { ...sampleBody(route.schema, idsFor(route, ids)), [field]: line };
+      const answer = await victim.client.json(route.method, addressOf(route, idsFor(route, ids)), body);
+      expect([line, answer.status, answer.body.detail]).toEqual([
+        line,
+        422,
+        expect.stringContaining(`${field} must`),
+      ]);
+    }
   });
 });
 

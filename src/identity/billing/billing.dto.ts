@@ -187,6 +187,10 @@ export class BillingView {
   @Field.integer('Model calls so far whose price is not known', { example: 0 })
   unpriced_calls: number;
 
-  @Field.object('The budget, and how it stands', () => BudgetView)
-  budget: BudgetView;
+  @Field.object(
+    'The budget, and how it stands; null for a credential limited to some workspaces',
+    () => BudgetView,
+    { nullable: true },
+  )
+  budget: BudgetView | null;
 }

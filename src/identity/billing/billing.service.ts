@@ -68,7 +68,7 @@ export class BillingService {
     const month = monthOf(new Date());
     const [{ total: usage }, budget] = await Promise.all([
       this.usage.sums(reachOf(actor, id), month),
-      this.budgets.view({ organizationId: id, workspaceId: null }),
+      actor.credential.workspace_ids ? null : this.budgets.view({ organizationId: id, workspaceId: null }),
     ]);
     const { spend_usd, unpriced_calls } = usage;
     const period = periodView(month);

@@ -6,7 +6,6 @@ import {
   OrganizationRole,
   organizationsOf,
   requireOrganizationRole,
-  requireReach,
   requireScope,
 } from '../../platform/access/index.js';
 import { Subject } from '../../platform/actions/index.js';
@@ -46,7 +45,6 @@ export class OrganizationsStore {
   ): Promise<OrganizationRow> {
     const row = await this.requireMember(actor, id, within);
     requireScope(actor, permission);
-    requireReach(actor, permission);
     requireOrganizationRole(row.role, permission);
     return row;
   }

@@ -179,10 +179,17 @@ const ROLE = sql<WorkspaceRole | null>`case
   when w.visibility = 'org' and m.role <> 'guest' then 'editor'
 end`;
 
-/** The organizations that the caller is in and their credential reaches, to select from or to join. */
+/**
+ * The organizations that the caller is in and their credential reaches, to select from or to join. A credential limited to
+ * some workspaces reaches the organizations of these.
+ */
 export function organizationsOf({ id, credential }: Actor): RawBuilder<OrganizationStanding> {
+  const { organization_id, workspace_ids } = credential;
+  const holdsOne = workspace_ids
+    ? sql`m.organization_id in (select w.organization_id from workspace w where ${isAmong('w.id', workspace_ids)})`
+    : sql`true`;
   return sql`(select m.organization_id, m.role from membership m
-    where m.principal_id = ${id} and ${isIn('m.organization_id', credential.organization_id)})`;
+    where m.principal_id = ${id} and ${isIn('m.organization_id', organization_id)} and ${holdsOne})`;
 }
 
 /**

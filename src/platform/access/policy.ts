@@ -128,6 +128,8 @@ export const POLICY = {
   'action_run.read': account('actions:read', 'read'),
   'notification.read': account('notifications:read', 'read'),
   'notification.write': account('notifications:write', 'write'),
+  'preference.read': account('notifications:read', 'read'),
+  'preference.update': account('notifications:write', 'write'),
 } satisfies Record<string, Rule>;
 
 export type Permission = keyof typeof POLICY;
@@ -138,6 +140,28 @@ export type OrganizationPermission = PermissionOn<'organization'>;
 export type WorkspacePermission = PermissionOn<'workspace'>;
 
 const RULES: Record<Permission, Rule> = POLICY;
+
+/**
+ * Permissions beyond a workspace that credentials limited to some workspaces keep: their answers hold only what these
+ * workspaces show. All others on an organization or an account are refused to such credentials.
+ */
+const WITHIN_WORKSPACES: readonly Permission[] = [
+  'organization.list',
+  'organization.read',
+  'workspace.list',
+  'account.read',
+  'audit.read',
+  'billing.read',
+  'connection.read',
+  'exposure.list',
+  'template.read',
+  'model.list',
+  'action.read',
+  'action.run',
+  'action_run.read',
+  'notification.read',
+  'notification.write',
+];
 
 /** The permissions about one kind of thing. */
 export const permissionsOn = <On extends Rule['on']>(on: On): PermissionOn<On>[] =>
@@ -168,29 +192,23 @@ export const isOrganizationPermission = (
 const atLeast = <R extends string>(ranking: readonly R[], role: R, least: R) =>
   ranking.indexOf(role) <= ranking.indexOf(least);
 
-/** Refuses a key that lacks the permission's scope (403). */
+/** Refuses a credential that lacks the permission's scope, or is limited to workspaces while the permission reaches beyond (403). */
 export function requireScope(actor: Actor, permission: Permission): void {
   const { scopes } = actor.credential;
   const scope = scopeOf(permission);
   if (scopes && !scopes.includes(scope)) throw new Forbidden(`This key lacks the scope ${scope}`);
+  if (!reaches(actor, permission)) throw new Forbidden(beyond(permission));
 }
 
-/**
- * Whether a credential reaches so far: one that is limited to some workspaces reads of an organization what concerns them,
- * and changes nothing that others share.
- */
+/** Whether a permission lies within the reach of a credential, which may be limited to some workspaces. */
 export const reaches = ({ credential }: Actor, permission: Permission | null): boolean =>
   credential.workspace_ids === null ||
-  !isOrganizationPermission(permission) ||
-  POLICY[permission].effect === 'read';
+  permission === null ||
+  isWorkspacePermission(permission) ||
+  WITHIN_WORKSPACES.includes(permission);
 
-/** Refuses a credential that does not reach so far (403). */
-export function requireReach(actor: Actor, permission: OrganizationPermission): void {
-  if (!reaches(actor, permission))
-    throw new Forbidden(
-      'A key limited to some workspaces acts in those alone; this changes the organization',
-    );
-}
+const beyond = (permission: Permission): string =>
+  `This credential is limited to some workspaces and cannot act on the ${RULES[permission].on}; use one without that limit`;
 
 /** Refuses to give, or to act on, a role above one's own (403). */
 export function requireNotAbove(own: OrganizationRole, role: OrganizationRole): void {

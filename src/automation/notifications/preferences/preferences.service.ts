@@ -59,13 +59,13 @@ export class PreferencesService {
     summary: 'Read what you want to be told, where and when',
     description: ORDER,
     effect: 'read',
-    permission: 'notification.read',
+    permission: 'preference.read',
     input: GetPreferences,
     output: PreferencesView,
     refuses: { 404: 'No such organization' },
   })
   async read(actor: Actor, { organization_id }: GetPreferences): Promise<PreferencesView> {
-    requireScope(actor, 'notification.read');
+    requireScope(actor, 'preference.read');
     if (organization_id) await this.organizations.requireMember(actor, organization_id);
     return this.database.transaction(unit => this.view(unit, actor, organization_id ?? null));
   }
@@ -76,13 +76,13 @@ export class PreferencesService {
     summary: 'Change what you want to be told, where and when',
     description: ORDER,
     effect: 'write',
-    permission: 'notification.write',
+    permission: 'preference.update',
     input: SetPreferences,
     output: PreferencesView,
     refuses: { 404: 'No such organization' },
   })
   async set(actor: Actor, { preferences, schedule }: SetPreferences): Promise<PreferencesView> {
-    requireScope(actor, 'notification.write');
+    requireScope(actor, 'preference.update');
     if (actor.type !== 'user') throw new Forbidden('Only people have notifications');
     if (schedule) requireSound(schedule);
     const wanted = preferences?.map((fields, index) => preferenceOf(fields, `preferences.${index}`));

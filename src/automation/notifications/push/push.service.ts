@@ -50,7 +50,7 @@ export class PushService {
     summary:
       'Subscribe a browser to your notifications; what it got before for somebody else, it gets no more',
     effect: 'write',
-    permission: 'notification.write',
+    permission: 'preference.update',
     personOnly: true,
     input: CreatePushSubscription,
     output: PushSubscriptionView,
@@ -58,7 +58,7 @@ export class PushService {
     refuses: { 409: 'There is no push here; or: the endpoint is known with other keys' },
   })
   async subscribe(actor: Actor, { endpoint, keys }: CreatePushSubscription): Promise<PushSubscriptionView> {
-    requireScope(actor, 'notification.write');
+    requireScope(actor, 'preference.update');
     requireUnbound(actor);
     refuseInvalidKeys(keys);
     requireReachable(this.outgoing, endpoint, 'endpoint');
@@ -73,12 +73,12 @@ export class PushService {
     route: 'DELETE /api/notifications/push',
     summary: 'End the subscription of a browser of yours',
     effect: 'write',
-    permission: 'notification.write',
+    permission: 'preference.update',
     input: DeletePushSubscription,
     output: DeletedView,
   })
   async unsubscribe(actor: Actor, { endpoint }: DeletePushSubscription): Promise<DeletedView> {
-    requireScope(actor, 'notification.write');
+    requireScope(actor, 'preference.update');
     return this.database.transaction(async unit => {
       const id = await this.subscriptions.delete(unit, actor.id, { endpoint });
       if (!id) throw new NotFound('No such subscription');
@@ -90,7 +90,7 @@ export class PushService {
 /** A subscription receives every notification of its person. */
 function requireUnbound({ type, credential }: Actor): void {
   if (type !== 'user') throw new Forbidden('A service account gets no notifications');
-  if (credential.organization_id || credential.workspace_ids)
+  if (credential.organization_id)
     throw new Forbidden('This key sees not everything that you are notified of; use one that is not limited');
 }
 

@@ -9,7 +9,6 @@ import {
   organizationRoleAllows,
   organizationsOf,
   requireOrganizationRole,
-  requireReach,
   requireScope,
 } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
@@ -213,7 +212,6 @@ export class EndpointsStore {
     const [row] = rows;
     if (!row) throw new NotFound(unknown);
     requireScope(actor, permission);
-    requireReach(actor, permission);
     if (row.caller_role) requireOrganizationRole(row.caller_role, permission);
     return row;
   }

@@ -3,10 +3,12 @@ import { sql } from 'kysely';
 import { GatheredWork } from '#libs/gathered-work/index.js';
 import {
   type Actor,
+  isReachableBy,
   roleAllows,
   visibleTo,
   WORKSPACE_ROLES,
   type WorkspacePermission,
+  workspacesOf,
 } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
 import { Database, type Row } from '../../../platform/database/index.js';
@@ -81,7 +83,9 @@ export class HooksStore {
 
   /** Those of an organization that can be reached, by their ids: all, or those that the caller may end. */
   async listOpen(actor: Actor, { organizationId, all, after, limit }: ExposureQuery): Promise<OpenHook[]> {
-    const workspaces = all ? sql`workspace` : visibleTo<Row<'workspace'>>(actor);
+    const workspaces = all
+      ? sql`(select * from ${workspacesOf(actor)} w where ${isReachableBy(actor)})`
+      : visibleTo<Row<'workspace'>>(actor);
     const roles = WORKSPACE_ROLES.filter(role => roleAllows(role, 'automation.manage'));
     const { rows } = await sql<OpenHook>`
       select ${HOOK} from ${HOOKS} join ${workspaces} w on w.id = d.workspace_id

@@ -3,11 +3,11 @@ import { type RawBuilder, sql } from 'kysely';
 import { OrganizationsStore } from '../../../identity/organizations/index.js';
 import {
   type Actor,
+  isAmong,
   type OrganizationPermission,
   type OrganizationRole,
   organizationsOf,
   requireOrganizationRole,
-  requireReach,
   requireScope,
   visibleTo,
 } from '../../../platform/access/index.js';
@@ -91,7 +91,6 @@ export class ConnectorsStore {
     const [row] = rows;
     if (!row) throw new NotFound('No such connector');
     requireScope(actor, permission);
-    requireReach(actor, permission);
     const { caller_role, ...connector } = row;
     if (connector.user_id === null) requireOrganizationRole(caller_role, permission);
     return connector;
@@ -214,6 +213,13 @@ export class ConnectorsStore {
   }
 }
 
-/** Of the organization's, every member but guests; of a person's, they alone. */
-const isSeenBy = ({ id }: Actor): RawBuilder<boolean> =>
-  sql`((c.user_id is null and o.role <> 'guest') or c.user_id = ${id})`;
+/**
+ * Whether the caller sees the connector `c`: every member but guests sees the organization's, a person their own. A
+ * credential limited to some workspaces sees those granted to these.
+ */
+function isSeenBy({ id, credential: { workspace_ids } }: Actor): RawBuilder<boolean> {
+  const isReached = workspace_ids
+    ? sql`exists (select from connector_grant g where g.connector_id = c.id and ${isAmong('g.workspace_id', workspace_ids)})`
+    : sql`true`;
+  return sql`((c.user_id is null and o.role <> 'guest') or c.user_id = ${id}) and ${isReached}`;
+}

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import {
   type Actor,
+  isAmong,
   type OrganizationPermission,
   type OrganizationRole,
   organizationsOf,
   requireOrganizationRole,
-  requireReach,
   requireScope,
 } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
@@ -46,6 +46,12 @@ export interface ConnectionFilter {
 const UNKNOWN = 'No such connection';
 const MANAGES = sql`m.role in ('owner', 'admin')`;
 
+/** A credential limited to some workspaces sees the connections granted to these. */
+const isReachedBy = ({ credential: { workspace_ids } }: Actor): RawBuilder<boolean> =>
+  workspace_ids
+    ? sql`exists (select from connection_grant g where g.connection_id = c.id and ${isAmong('g.workspace_id', workspace_ids)})`
+    : sql`true`;
+
 /** Connections, as far as the caller sees them: those of organizations, and personal ones of their own; admins see all. */
 @Injectable()
 export class ConnectionsStore {
@@ -68,7 +74,6 @@ export class ConnectionsStore {
     const [row] = await this.visible(actor, sql`c.id = ${id}`, sql``, within);
     if (!row) throw new NotFound(UNKNOWN);
     requireScope(actor, permission);
-    requireReach(actor, permission);
     requireOrganizationRole(row.caller_role, permission);
     if (permission === 'connection.read' || row.user_id === actor.id) return row;
     requireOrganizationRole(row.caller_role, 'provider.configure');
@@ -215,7 +220,7 @@ export class ConnectionsStore {
     const { rows } = await sql<SeenConnection>`
       select c.*, m.role as caller_role
       from integration_connection c join ${organizationsOf(actor)} m using (organization_id)
-      where (c.user_id is null or c.user_id = ${actor.id} or ${MANAGES}) and ${which} ${order}`.execute(
+      where (c.user_id is null or c.user_id = ${actor.id} or ${MANAGES}) and ${isReachedBy(actor)} and ${which} ${order}`.execute(
       within.tables(),
     );
     return rows;

@@ -6,6 +6,7 @@ import {
   isReachableBy,
   rolesWith,
   visibleTo,
+  workspacesOf,
 } from '../../../platform/access/index.js';
 import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import type { ExposureQuery } from '../../../workspaces/exposure/index.js';
@@ -129,7 +130,7 @@ export class AccessPolicyStore {
     { organizationId, all, after, limit }: ExposureQuery,
   ): Promise<OutwardRow[]> {
     const workspaces = all
-      ? sql`(select * from workspace w where ${isReachableBy(actor)})`
+      ? sql`(select * from ${workspacesOf(actor)} w where ${isReachableBy(actor)})`
       : sql`(select * from ${visibleTo(actor)} v where v.role = any(${rolesWith(HOSTED_PERMISSIONS[kind].open)}::text[]))`;
     const { rows } = await sql<OutwardRow>`
       select a.target_id, a.mode, a.created_at, a.updated_at, a.updated_by, w.id as workspace_id, w.name as workspace_name

@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { FoundSecret } from '#libs/secret-scan/index.js';
-import { type Actor, type Chain, organizationsOf, workspacesOf } from '../../../platform/access/index.js';
+import {
+  type Actor,
+  type Chain,
+  isAmong,
+  organizationsOf,
+  workspacesOf,
+} from '../../../platform/access/index.js';
 import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import type { Manifest } from './manifest.js';
@@ -219,6 +225,7 @@ export class TemplatesStore {
       select from ${workspacesOf(actor)} pw where pw.id = t.workspace_id and pw.role = 'admin')`;
     const isMember = sql`t.organization_id in (
       select o.organization_id from ${organizationsOf(actor)} o where o.role <> 'guest')`;
+    const isReached = sql`(t.organization_id is null or ${isAmong('t.workspace_id', actor.credential.workspace_ids)})`;
     const { rows } = await sql<TemplateRow>`
       select * from (
         select t.*, ${isPublisher} as is_publisher, l.number as latest, l.manifest as latest_manifest,
@@ -227,7 +234,7 @@ export class TemplatesStore {
         left join lateral (
           select number, manifest from template_version v
           where v.template_id = t.id and v.state = 'published' order by number desc limit 1) l on true
-        where ${which}) t
+        where ${which} and ${isReached}) t
       where is_publisher or (latest is not null and (
         visibility = 'installation' or (visibility = 'org' and is_member)))
       ${order}`.execute(this.database.tables());
