@@ -204,12 +204,18 @@ describe('events', () => {
     expect(textOf(whole)).toBe(`${words} End.`);
   });
 
-  it('end at once after the last one', async () => {
+  it('end at once after the last one, which is sent again', async () => {
     const sent = await agent.send('list', DEMO);
     const events = await agent.events(sent);
-    const after = events.at(-1)?.id;
-    expect(await agent.events(sent, `?after=${after}`)).toEqual([]);
-    expect(await agent.events(sent, '?after=1000000')).toEqual([]);
+    const end = events.slice(-1);
+    expect(end).toEqual([expect.objectContaining({ event: 'run.completed' })]);
+    expect(await agent.events(sent, `?after=${end[0]?.id}`)).toEqual(end);
+    expect(await agent.events(sent, '?after=1000000')).toEqual(end);
+    // The stream of the chat goes on.
+    const chat = `/api/chats/${sent.chat_id}/events?after=${end[0]?.id}`;
+    const more = ada.client.events(chat, { until: ({ event }) => event === 'run.started' });
+    await agent.send('list', { ...DEMO, chat_id: sent.chat_id });
+    expect((await more).at(0)?.data).not.toMatchObject({ call_id: sent.call_id });
   });
 
   it('end for everyone who watches when the chat is deleted', async () => {

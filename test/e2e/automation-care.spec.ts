@@ -363,11 +363,19 @@ describe('a run', () => {
       `/api/automation/runs/${run.run_id}/events?after=${Number(events.at(-2)?.id)}`,
     );
     expect(rest.map(({ event }) => event)).toEqual(['run.completed']);
+    const behind = (after: number) =>
+      own.client.events(`/api/automation/runs/${run.run_id}/events?after=${after}`);
+    for (const more of [0, 7])
+      expect(await behind(Number(events.at(-1)?.id) + more)).toEqual(events.slice(-1));
     const agent = await own.file('watched', 'name: Watched', 'Go.\n');
     ground.model.reply([{ text: 'Done.' }]);
     const asked = await own.start(agent, { draft: true });
     const seen = await own.client.events(`/api/automation/runs/${asked.run_id}/events`);
     expect(seen.at(-1)).toMatchObject({ event: 'run.completed' });
+    const after = Number(seen.at(-1)?.id);
+    expect(await own.client.events(`/api/automation/runs/${asked.run_id}/events?after=${after}`)).toEqual(
+      seen.slice(-1),
+    );
     const stranger = await ground.service.person('Sam');
     expect((await stranger.client.get(`/api/automation/runs/${run.run_id}/events`)).status).toBe(404);
   });

@@ -182,6 +182,10 @@ describe('a version', () => {
     expect(events.map(({ event }) => event)).toEqual([...body.lines.map(() => 'build.log'), 'build.ended']);
     const [first] = body.lines;
     expect(await ada.client.events(`${address}/events?after=${first.id}`)).toHaveLength(events.length - 1);
+    for (const more of [0, 7])
+      expect(await ada.client.events(`${address}/events?after=${Number(events.at(-1)?.id) + more}`)).toEqual(
+        events.slice(-1),
+      );
   });
 });
 

@@ -1,4 +1,5 @@
-import { iso } from '../../platform/database/index.js';
+import type { ServerEvent } from '#libs/fastify-hardening/index.js';
+import { iso, type Row } from '../../platform/database/index.js';
 import type { EventLog, LogPage } from '../../platform/streams/index.js';
 import type { Topic } from '../../platform/topics/index.js';
 import { type LoopsStore, loopTopic } from './records/index.js';
@@ -21,10 +22,18 @@ export class LoopEvents implements EventLog {
     const loop = await this.loops.find(this.id);
     if (!loop) return { events: [], isLast: true };
     const rows = await this.loops.events(this.id, after, PAGE);
-    const events = rows.map(({ id, type, data, created_at }) => ({
-      ...{ id, event: type, data: { ...data, time: iso(created_at) } },
-    }));
+    const events = rows.map(eventOf);
     const isLast = loop.state === 'done' && (events.at(-1)?.id ?? after) >= loop.last_event;
     return { events, isLast };
   }
+
+  async end(): Promise<ServerEvent | undefined> {
+    const loop = await this.loops.find(this.id);
+    const rows = loop ? await this.loops.events(this.id, loop.last_event - 1, 1) : [];
+    return rows.map(eventOf).at(0);
+  }
 }
+
+const eventOf = ({ id, type, data, created_at }: Row<'loop_event'>): ServerEvent => ({
+  ...{ id, event: type, data: { ...data, time: iso(created_at) } },
+});

@@ -48,7 +48,7 @@ export class RunEvents {
       const rest = await page(after, signal);
       return { events: rest, isLast: rest.length === 0 || rest.some(isLastEvent) };
     };
-    return { topic: runTopic(runId), read };
+    return { topic: runTopic(runId), read, end: () => this.pages.last(runId) };
   }
 }
 

@@ -95,6 +95,16 @@ export class RunEventPages {
     return parts[0]?.events ?? [];
   }
 
+  /** The newest event of a run. */
+  async last(runId: string): Promise<ServerEvent | undefined> {
+    const found = sql`
+      select 1 as position, event.*, octet_length(event.data::text) as bytes from run_event row
+      cross join lateral ${eventsOf('row')} event
+      where row.run_id = ${runId} order by row.id desc, event.id desc limit 1`;
+    const { rows } = await cutToPage(found).execute(this.database.tables());
+    return rows.map(eventOf).at(0);
+  }
+
   /** The page, when its turn has come or as it was read for another. */
   async take<Part extends RunPart>(
     query: PageQuery<Part>,

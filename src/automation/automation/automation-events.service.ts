@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { ServerEvent } from '#libs/fastify-hardening/index.js';
 import { RunEvents } from '../../agents/runs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
@@ -117,6 +118,10 @@ class RunLog implements EventLog {
     return this.readScript(run, after);
   }
 
+  async end(): Promise<ServerEvent | undefined> {
+    return this.agent?.end?.();
+  }
+
   private async readScript(run: AutomationRunRow, after: number): Promise<LogPage> {
     const pieces = await this.runs.printed(this.id, after, MAX_PIECES);
     const events = pieces.map(({ number: id, text, created_at }) => ({
@@ -126,7 +131,8 @@ class RunLog implements EventLog {
     if (run.state !== 'done') return { events };
     const { status, stop_reason, error, exit_code } = run;
     const event = status === 'completed' ? 'run.completed' : 'run.failed';
-    const id = (pieces.at(-1)?.number ?? after) + 1;
+    // Under the same number also for who resumes behind it.
+    const id = (pieces.at(-1)?.number ?? (await this.runs.newestPrinted(this.id))) + 1;
     return {
       events: [...events, { id, event, data: { status, stop_reason, error, exit_code } }],
       isLast: true,

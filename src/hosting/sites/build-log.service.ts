@@ -85,7 +85,8 @@ class BuildLog implements EventLog {
     if (lines.length === MAX_LINES) return { events, isAgain: true };
     if (isOpen(version.state)) return { events };
     const { state, error } = version;
-    const last = (lines.at(-1)?.id ?? after) + 1;
+    // Under the same number also for who resumes behind it.
+    const last = (lines.at(-1)?.id ?? (await this.log.newest(this.versionId))) + 1;
     return { events: [...events, { id: last, event: 'build.ended', data: { state, error } }], isLast: true };
   }
 }

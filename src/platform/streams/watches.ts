@@ -116,6 +116,11 @@ export interface EventLog {
   readonly topic: Topic;
   /** The events after number `after` in order, as many as one page takes. */
   read(after: number, signal: AbortSignal): Promise<LogPage>;
+  /**
+   * The event that ended it, of a log that ends without one in `read`: sent again to who resumes at or behind it. A stream that
+   * closes without an event is taken for a broken connection, and its client comes back for ever.
+   */
+  end?(): Promise<ServerEvent | undefined>;
 }
 
 /** The events after number `after`, then each that follows, a page at a time, to the end of the log or until `signal` is aborted. */
@@ -128,6 +133,7 @@ export async function* follow(
   let { topic } = log;
   let subscription = new Subscription(topics, topic);
   let seen = after;
+  let isSilent = true;
   try {
     while (!signal.aborted) {
       if (log.topic !== topic) {
@@ -136,9 +142,16 @@ export async function* follow(
         subscription = new Subscription(topics, topic);
       }
       const { events, isLast, isCaughtUp, isAgain, moreIn } = await log.read(seen, signal);
-      if (events.length > 0) yield events;
+      if (events.length > 0) {
+        isSilent = false;
+        yield events;
+      }
       seen = events.at(-1)?.id ?? seen;
-      if (isLast) return;
+      if (isLast) {
+        const end = isSilent ? await log.end?.() : undefined;
+        if (end) yield [end];
+        return;
+      }
       if ((events.length > 0 && !isCaughtUp) || isAgain) continue;
       const timer = moreIn === undefined ? undefined : setTimeout(() => subscription.wake(), moreIn);
       await subscription.wait(signal);

@@ -355,6 +355,17 @@ export class AutomationRunsStore {
       .execute();
   }
 
+  /** The number of the newest piece that a script printed, 0 where there is none. */
+  async newestPrinted(id: string): Promise<number> {
+    const row = await this.database
+      .tables()
+      .selectFrom('automation_output')
+      .select(({ fn }) => fn.max('number').as('number'))
+      .where('run_id', '=', id)
+      .executeTakeFirst();
+    return row?.number ?? 0;
+  }
+
   /**
    * What dead processes were about to start waits again; scripts that they ran are returned, each once. The same holds for what
    * this process has taken without knowing it, because its connection broke: for all that is not among `known`.

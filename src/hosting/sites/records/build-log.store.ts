@@ -45,4 +45,13 @@ export class BuildLogStore {
     );
     return rows;
   }
+
+  /** The number of the newest line, 0 where there is none. */
+  async newest(versionId: string): Promise<number> {
+    const { rows } = await sql<{ id: number }>`
+      select coalesce(max(id), 0) as id from site_version_log where version_id = ${versionId}`.execute(
+      this.database.tables(),
+    );
+    return rows[0]?.id ?? 0;
+  }
 }
