@@ -136,6 +136,44 @@ describe.each(SCREENS)('on a %s', (screen, options) => {
   });
 });
 
+it('fields with a condition come and go without JavaScript', async () => {
+  const made = await forms.make(`title: Visit
+fields:
+  - { id: kind, label: Kind, type: choice, options: [Guest, Speaker] }
+  - { id: country, label: Country, type: choice, options: [A, B, C, D, E, F, G, H], show_if: { field: kind } }
+  - { id: city, label: City, type: text, required: true, show_if: { field: country, is: [B, C] } }
+  - { id: talk, label: Talk, type: heading, show_if: { field: kind, is: Speaker } }
+  - { id: mail, label: Mail, type: email, show_if: { field: kind, is: Speaker } }
+  - { id: paid, label: I have paid, type: checkbox }
+  - { id: stars, label: Stars, type: rating, show_if: { field: paid, is: true } }
+  - { id: why, label: Why not?, type: text, show_if: { field: paid, is: false } }
+`);
+  const page = await open({ viewport: DESKTOP, javaScriptEnabled: false });
+  await page.goto(origin + made.at);
+  const shown = async () => {
+    const labels = ['Country', 'City', 'Talk', 'Mail', 'Stars', 'Why not?'];
+    const seen = await Promise.all(
+      labels.map(label => page.getByText(label, { exact: false }).first().isVisible()),
+    );
+    return labels.filter((_, index) => seen[index]);
+  };
+  expect(await shown()).toEqual(['Why not?']);
+  await page.getByLabel('Speaker').check();
+  expect(await shown()).toEqual(['Country', 'Talk', 'Mail', 'Why not?']);
+  await page.getByLabel('Country').selectOption('B');
+  await page.getByLabel('I have paid').check();
+  expect(await shown()).toEqual(['Country', 'City', 'Talk', 'Mail', 'Stars']);
+  await shoot(page, 'conditions');
+  await page.getByLabel('Mail').fill('no address');
+  await page.getByLabel('Guest').check();
+  await page.getByLabel('Country').selectOption('D');
+  expect(await shown()).toEqual(['Country', 'Stars']);
+  await expectAccessible(page, { viewport: DESKTOP });
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('heading', { name: 'Thank you' }).waitFor();
+  await page.context().close();
+});
+
 /** The same page, whose scripts tests may run. */
 async function scripted(page: Page, options: BrowserContextOptions): Promise<Page> {
   const copy = await open({ ...options, bypassCSP: true });

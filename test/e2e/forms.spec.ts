@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { solveChallenge } from 'altcha-lib';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
+import { parse } from 'csv-parse/sync';
 import { NoRoom, WorkspaceQuota } from '../../src/workspaces/changes/index.js';
 import { FormRetention } from '../../src/workspaces/forms/responses/retention.js';
 import type { Json } from '../harness/client.js';
@@ -82,6 +83,63 @@ async function noticed(type: string, { id }: Json): Promise<Json> {
     if (Date.now() > end) throw new Error(`no ${type}`);
   }
 }
+
+describe('a field with a condition', () => {
+  const VISIT = `title: Visit
+fields:
+  - { id: coming, label: Are you coming?, type: choice, required: true, options: [Yes, No] }
+  - { id: meals, label: Meals, type: choices, required: true, options: [Lunch, Dinner], show_if: { field: coming, is: "Yes" } }
+  - { id: diet, label: Diet, type: text, required: true, show_if: { field: meals } }
+  - { id: menu, label: Menu, type: file, required: true, accept: [.pdf], show_if: { field: meals, is: Dinner } }
+  - { id: why, label: Why not?, type: text, pattern: "[a-z ]+", pattern_message: Please write small letters., show_if: { field: coming, is: "No" } }
+`;
+
+  it('is asked while it holds, and neither required nor kept while it does not', async () => {
+    const made = await forms.make(VISIT);
+    const mistakes = async (fields: Json) => {
+      const { status, text } = await forms.send(made, fields);
+      return status === 422 ? [...text.matchAll(/<li><a href="#f-(\w+)">/g)].map(([, id]) => id) : status;
+    };
+    expect(await mistakes({})).toEqual(['coming']);
+    expect(await mistakes({ coming: 'Yes' })).toEqual(['meals']);
+    expect(await mistakes({ coming: 'Yes', meals: ['Lunch'] })).toEqual(['diet']);
+    expect(await mistakes({ coming: 'Yes', meals: ['Lunch', 'Dinner'], diet: 'x' })).toEqual(['menu']);
+    expect(await mistakes({ coming: 'No', meals: ['Dinner'], diet: 'dropped', why: 'ill' })).toBe(303);
+    expect(await mistakes({ coming: 'Yes', meals: ['Lunch'], diet: 'none', why: 'DROPPED' })).toBe(303);
+    await forms.written(made);
+    expect(await rowsOf(`${nameOf(made)}.csv`)).toEqual([
+      ['coming', 'meals', 'diet', 'menu', 'why'],
+      ['No', '', '', '', 'ill'],
+      ['Yes', 'Lunch', 'none', '', ''],
+    ]);
+  });
+
+  it('keeps no files while it does not hold', async () => {
+    const made = await forms.make(VISIT);
+    const parts = {
+      _ticket: forms.ticket(made),
+      coming: 'No',
+      'menu"; filename="m.pdf': 'PDF',
+      'menu"; filename="m.exe': 'x',
+    };
+    const body = Object.entries(parts).map(
+      ([name, value]) => `--XX\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+    );
+    const headers = { 'content-type': 'multipart/form-data; boundary=XX' };
+    const sent = await forms.visit(made.at, { method: 'POST', headers, body: `${body.join('')}--XX--\r\n` });
+    expect(sent.status).toBe(303);
+    await forms.written(made);
+    const { items } = (await ada.client.get(`/api/forms/${made.id}/submissions`)).body;
+    expect(items).toMatchObject([{ data: { coming: 'No' }, files: [] }]);
+  });
+
+  it('says of a pattern what the form says', async () => {
+    const made = await forms.make(VISIT);
+    const { text } = await forms.send(made, { coming: 'No', why: 'ILL' });
+    expect(text).toContain('<a href="#f-why">Why not?: Please write small letters</a>');
+    expect(text).toContain('Mistake: </span>Please write small letters.</p>');
+  });
+});
 
 describe('the file for responses', () => {
   it('keeps its columns by the ids of fields: renamed, removed, added, and reordered by people', async () => {
@@ -165,6 +223,35 @@ describe('the file for responses', () => {
     const csv = await exported('headers=label');
     expect(csv.headers.get('content-disposition')).toContain('attachment');
     expect(await csv.text()).toMatch(/^submission_id,submitted_at,A,N\n.*,"'=HYPERLINK\(""x""\)",-5\n$/);
+  });
+
+  it('has telephone numbers as they were typed, and choices that can be told apart', async () => {
+    const made = await forms.make(
+      `title: T
+fields:
+  - { id: p, label: Phone, type: phone }
+  - { id: t, label: Text, type: text }
+  - { id: c, label: Courses, type: choices, options: ["a; b", 'say "c"', d] }
+`,
+    );
+    await forms.send(made, { p: '+49 (30) 1234-5', t: '+49 30', c: ['a; b', 'say "c"', 'd'] });
+    await forms.written(made);
+    const cells = ['+49 (30) 1234-5', "'+49 30", '"a; b"; "say ""c"""; d'];
+    expect(await rowsOf(`${nameOf(made)}.csv`)).toEqual([['p', 't', 'c'], cells]);
+    expect((await forms.send(made, { p: '+1;=cmd|x' })).status).toBe(422);
+    const exported = async (query: string) =>
+      Buffer.from(
+        await (await ada.client.raw('GET', `/api/forms/${made.id}/export${query}`)).arrayBuffer(),
+      ).toString();
+    const plain = await exported('');
+    expect(parse(plain).at(-1)?.slice(2)).toEqual(cells);
+    expect(await exported('?bom=true')).toBe(`\uFEFF${plain}`);
+    // What was handed in before the field became one for telephone numbers.
+    await forms.write(made.path, 'title: T\nfields:\n  - { id: t, label: Text, type: text }\n');
+    await forms.send(made, { t: '=1+1' });
+    await forms.written(made);
+    await forms.write(made.path, 'title: T\nfields:\n  - { id: t, label: Text, type: phone }\n');
+    expect(parse(await exported('')).at(-1)).toContain("'=1+1");
   });
 
   it('waits while the workspace is full; nothing is lost, and its owner is told once', async () => {

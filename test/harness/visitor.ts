@@ -42,10 +42,12 @@ export class Visitor {
 }
 
 /** A form as pages without files send it. */
-export const form = (fields: Record<string, string>) => ({
+export const form = (fields: Record<string, string | string[]>) => ({
   method: 'POST',
   headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  body: new URLSearchParams(fields).toString(),
+  body: new URLSearchParams(
+    Object.entries(fields).flatMap(([name, value]) => [value].flat().map(one => [name, one])),
+  ).toString(),
 });
 
 /** A form with files, under names that are sent as they stand. */

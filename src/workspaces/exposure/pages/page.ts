@@ -60,14 +60,18 @@ interface Sheet {
 const sheetOf = (css: string): Sheet => ({ css, hash: createHash('sha256').update(css).digest('base64') });
 const PLAIN = sheetOf(STYLE);
 
-/** By what they have besides {@link STYLE}, of which there are few. */
+/** By what they have besides {@link STYLE}. */
 const sheets = new Map<string, Sheet>();
+const MAX_SHEETS = 200;
 
 function styleOf({ style }: SharePage): Sheet {
   if (style === undefined) return PLAIN;
-  const known = sheets.get(style) ?? sheetOf(STYLE + style);
-  sheets.set(style, known);
-  return known;
+  const known = sheets.get(style);
+  if (known) return known;
+  if (sheets.size >= MAX_SHEETS) sheets.clear();
+  const made = sheetOf(STYLE + style);
+  sheets.set(style, made);
+  return made;
 }
 
 export interface SharePage {

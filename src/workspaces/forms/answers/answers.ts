@@ -1,6 +1,7 @@
 import { RE2JS } from 're2js';
 import { isMailAddress, storableText } from '#libs/fields/index.js';
 import { DATE, type FormDefinition, type FormField, LIMITS, TIME } from '../file/index.js';
+import { shownFields } from './shown-fields.js';
 
 /** What a field was answered with; files are beside. */
 export type Answer = string | number | boolean | string[];
@@ -11,13 +12,15 @@ export type Raw = ReadonlyMap<string, readonly string[]>;
 
 export interface Mistake {
   readonly id: string;
-  /** A sentence without its full stop. */
+  /** A sentence without its full stop, as it goes on after the label and a colon. */
   readonly message: string;
 }
 
 export interface Checked {
   readonly answers: Answers;
   readonly mistakes: readonly Mistake[];
+  /** Ids of the fields that were asked. */
+  readonly shown: ReadonlySet<string>;
 }
 
 const MAX_EMAIL = 254;
@@ -25,26 +28,28 @@ const MAX_URL = 2000;
 const PHONE = /^\+?[\d ().\-/]{3,30}$/;
 const NUMBER = /^[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[+-]?\d{1,3})?$/i;
 
-/** What was sent, as what each field takes. Fields that the form does not have are left out. `files`: how many came, by field. */
+/** What was sent, as what each field takes. Fields that the form does not have, or does not show to who answers so, are left out. `files`: how many came, by field. */
 export function checkAnswers(
-  { fields }: FormDefinition,
+  definition: FormDefinition,
   raw: Raw,
   files: ReadonlyMap<string, number>,
 ): Checked {
   const answers: Answers = {};
   const mistakes: Mistake[] = [];
-  for (const field of fields) {
-    const sent = (raw.get(field.id) ?? []).map(text => storableText(text).trim()).filter(text => text !== '');
-    const result = check(field, sent, files.get(field.id) ?? 0);
+  const sent = (id: string) =>
+    (raw.get(id) ?? []).map(text => storableText(text).trim()).filter(text => text !== '');
+  const shown = shownFields(definition, sent);
+  for (const field of shown) {
+    const result = check(field, sent(field.id), files.get(field.id) ?? 0);
     if (typeof result === 'object' && 'mistake' in result)
       mistakes.push({ id: field.id, message: result.mistake });
     else if (result !== undefined) answers[field.id] = result;
   }
-  return { answers, mistakes };
+  return { answers, mistakes, shown: new Set(shown.map(({ id }) => id)) };
 }
 
 type Result = Answer | { mistake: string } | undefined;
-const wrong = (mistake: string) => ({ mistake });
+const wrong = (what: string) => ({ mistake: `this ${what}` });
 
 function check(field: FormField, sent: string[], files: number): Result {
   const { type, required } = field;
@@ -85,9 +90,11 @@ const CHECKS: Record<Single, (text: string, field: FormField) => Result> = {
     const mistake = lengthOf(text, field, LIMITS.text);
     if (mistake) return mistake;
     const line = text.replace(/[\r\n]+/g, ' ');
-    const { pattern } = field;
+    const { pattern, patternMessage } = field;
     return pattern !== undefined && !compiled(pattern).matches(line)
-      ? wrong('is not written as it should be')
+      ? patternMessage !== undefined
+        ? { mistake: patternMessage }
+        : wrong('is not written as it should be')
       : line;
   },
   textarea: (text, field) => lengthOf(text, field, LIMITS.textarea) ?? text.replaceAll('\r\n', '\n'),

@@ -25,6 +25,13 @@ export interface FormOption {
   readonly label: string;
 }
 
+/** When a field is shown: while the other one has one of these answers; null: any. */
+export interface FormCondition {
+  readonly field: string;
+  /** Ids of options, the number of a rating; `true` or `false` of a checkbox. */
+  readonly is: readonly string[] | null;
+}
+
 export interface FormField {
   /** Permanent: the name of its column. */
   readonly id: string;
@@ -36,6 +43,10 @@ export interface FormField {
   readonly max?: number | string;
   /** In the syntax of RE2; the whole text has to match. */
   readonly pattern?: string;
+  /** What is said to who does not match it, without its full stop. */
+  readonly patternMessage?: string;
+  /** A field that is not shown is not required, and what is sent for it is dropped. */
+  readonly showIf?: FormCondition;
   readonly options: readonly FormOption[];
   /** Endings (`.pdf`) and media types (`image/*`) of files. */
   readonly accept: readonly string[];
@@ -80,6 +91,9 @@ export const LIMITS = {
   textarea: 10_000,
   rating: 10,
   embed: 20,
+  conditions: 50,
+  conditionDepth: 5,
+  conditionValues: 20,
 } as const;
 
 /** The fields that are answered, and so have a column. */

@@ -1,10 +1,11 @@
 import { RE2JS } from 're2js';
 import type { YamlMapping } from '../../yaml-files/index.js';
+import { readCondition } from './form-conditions.js';
 import { FIELD_TYPES, type FieldType, type FormField, type FormOption, LIMITS } from './form-definition.js';
 
-const KEYS = ['id', 'label', 'type', 'required', 'help'];
+const KEYS = ['id', 'label', 'type', 'required', 'help', 'show_if'];
 const MORE_KEYS: Record<FieldType, readonly string[]> = {
-  text: ['min', 'max', 'pattern', 'placeholder'],
+  text: ['min', 'max', 'pattern', 'pattern_message', 'placeholder'],
   textarea: ['min', 'max', 'placeholder'],
   email: ['placeholder'],
   phone: ['placeholder'],
@@ -33,7 +34,8 @@ export function readFields(file: YamlMapping): FormField[] {
     file.findings.error('fields is missing', null, 'List at least one field: id, label and type');
     return [];
   }
-  const fields = file.mappings('fields', LIMITS.fields).map(readField);
+  const fields: FormField[] = [];
+  for (const one of file.mappings('fields', LIMITS.fields)) fields.push(readField(one, fields));
   requireUnique(file, fields);
   if (fields.every(({ type }) => type === 'heading')) file.error('fields', 'has nothing to fill in');
   const options = fields.reduce((sum, field) => sum + field.options.length, 0);
@@ -41,6 +43,8 @@ export function readFields(file: YamlMapping): FormField[] {
     file.error('fields', `have ${options} options together; at most ${LIMITS.allOptions} are shown`);
   if (fields.filter(({ pattern }) => pattern !== undefined).length > LIMITS.patterns)
     file.error('fields', `may have at most ${LIMITS.patterns} patterns together`);
+  if (fields.filter(({ showIf }) => showIf !== undefined).length > LIMITS.conditions)
+    file.error('fields', `may have show_if in at most ${LIMITS.conditions} of them`);
   return fields;
 }
 
@@ -53,7 +57,7 @@ function requireUnique(file: YamlMapping, fields: readonly FormField[]): void {
   }
 }
 
-function readField(field: YamlMapping): FormField {
+function readField(field: YamlMapping, before: readonly FormField[]): FormField {
   field.expect(ALL_KEYS);
   const type = field.choice('type', FIELD_TYPES) ?? 'text';
   if (!field.has('type'))
@@ -72,6 +76,7 @@ function readField(field: YamlMapping): FormField {
     required: field.boolean('required') ?? false,
     ...readBounds(field, type),
     ...readPattern(field, type),
+    showIf: readCondition(field, before),
     options: readOptions(field, type),
     accept: type === 'file' ? readAccept(field) : [],
     maxFiles: (type === 'file' && field.integer('max_files', 1, LIMITS.files)) || 1,
@@ -128,8 +133,11 @@ function instant(field: YamlMapping, key: string, type: 'date' | 'time'): string
   return field.error(key, type === 'date' ? 'must be a date like 2026-12-24' : 'must be a time like "09:30"');
 }
 
-function readPattern(field: YamlMapping, type: FieldType): { pattern?: string } {
+function readPattern(field: YamlMapping, type: FieldType): Pick<FormField, 'pattern' | 'patternMessage'> {
   const pattern = type === 'text' ? field.text('pattern', 500) : undefined;
+  const patternMessage = field.text('pattern_message', 300)?.replace(/\.$/, '') || undefined;
+  if (pattern === undefined && patternMessage !== undefined)
+    field.error('pattern_message', 'has no meaning without a pattern');
   if (pattern === undefined) return {};
   try {
     if (RE2JS.compile(pattern).programSize() > LIMITS.patternProgram)
@@ -141,7 +149,7 @@ function readPattern(field: YamlMapping, type: FieldType): { pattern?: string } 
       'Back references and look-around are unknown to it',
     );
   }
-  return { pattern };
+  return { pattern, patternMessage };
 }
 
 function readOptions(field: YamlMapping, type: FieldType): FormOption[] {

@@ -71,6 +71,27 @@ output: answers.csv
     [field('type: choices\n    options: [a, a]'), 'two options with the same id'],
     [field('type: text\n    pattern: "(?=a)"'), 'no regular expression that RE2'],
     [field('type: text\n    pattern: "((a{100}){100})"'), 'fields[1].pattern is'],
+    [field('type: text\n    pattern_message: small'), 'pattern_message has no meaning without a pattern'],
+    [
+      field('type: text\n    show_if: { field: a }'),
+      'show_if.field must be the id of a field before this one',
+    ],
+    [
+      `${field('type: text')}  - { id: b, label: B, type: text, show_if: { field: a } }`,
+      'must be a field of the type',
+    ],
+    [
+      `${field('type: choice\n    options: [x, "y"]')}  - { id: b, label: B, type: text, show_if: { field: a, is: z } }`,
+      'fields[2].show_if.is has "z", which cannot be answered | There are x, y',
+    ],
+    [
+      `${field('type: checkbox')}  - { id: b, label: B, type: text, show_if: { field: a, is: [] } }`,
+      'show_if.is has no value',
+    ],
+    [
+      `${field('type: checkbox')}${['b', 'c', 'd', 'e', 'f', 'g'].map((id, n) => `  - { id: ${id}, label: B, type: checkbox, show_if: { field: ${'abcdef'[n]} } }\n`).join('')}`,
+      'depends on more than 5 fields',
+    ],
     [field('type: file\n    accept: everything'), 'must list endings'],
     ['title: T\nfields:\n  - { id: Full Name, label: A, type: text }', 'must be a small letter'],
     ['title: T\nfields:\n  - { id: submission_id, label: A, type: text }', 'may not be submission_id'],

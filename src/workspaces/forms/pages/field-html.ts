@@ -13,8 +13,28 @@ export const EMPTY: Filled = { values: new Map(), mistakes: new Map() };
 /** The id of the first control of a field, where links in the summary lead. */
 export const controlId = (id: string): string => `f-${id}`;
 
+/** The ids of the controls that choose the options of a field, or its numbers, in their order. */
+export function controlIds(field: FormField): string[] {
+  const { id, type, options, max } = field;
+  const count = type === 'rating' ? Number(max) : type === 'checkbox' ? 1 : options.length;
+  // A list that opens begins with an option that is none.
+  if (!isGroup(field) && type === 'choice')
+    return options.map((_, index) => `${controlId(id)} option:nth-child(${index + 2})`);
+  return Array.from({ length: count }, (_, index) => optionId(id, index));
+}
+
+const optionId = (id: string, index: number): string => `${controlId(id)}${index > 0 ? `-${index + 1}` : ''}`;
+
+/** The id of what is hidden while the condition of a field does not hold. */
+export const conditionalId = (id: string): string => `c-${id}`;
+
 /** One field of a form: its label, what helps, what is wrong, and its control. */
 export function fieldHtml(field: FormField, filled: Filled): Html {
+  const made = plainFieldHtml(field, filled);
+  return field.showIf ? html`<div id="${conditionalId(field.id)}">${made}</div>\n` : made;
+}
+
+function plainFieldHtml(field: FormField, filled: Filled): Html {
   const { type } = field;
   if (type === 'heading')
     return html`<div class="section"><h2>${field.label}</h2>${field.help && html`<p>${field.help}</p>`}</div>\n`;
@@ -55,11 +75,14 @@ function helpOf({ type, help, accept, maxFiles, min, max }: FormField): string {
   return [help, `Choose ${[few, many].filter(Boolean).join(' and ')}.`].filter(Boolean).join(' ');
 }
 
+const sentence = (mistake: string): string =>
+  `${mistake[0]?.toUpperCase()}${mistake.slice(1)}${/[.!?]$/.test(mistake) ? '' : '.'}`;
+
 function aside({ field, mistake }: View): Html {
   const help = helpOf(field);
   return html`${help && html`<p class="help" id="${helpId(field.id)}">${help}</p>`}${
     mistake !== undefined &&
-    html`<p class="mistake" id="${mistakeId(field.id)}"><span class="hidden">Mistake: </span>This ${mistake}.</p>`
+    html`<p class="mistake" id="${mistakeId(field.id)}"><span class="hidden">Mistake: </span>${sentence(mistake)}</p>`
   }`;
 }
 
@@ -148,7 +171,7 @@ function group(view: View): Html {
       : field.options;
   const items = options.map(
     (option, index) =>
-      html`<label class="option"><input type="${kind}" id="${controlId(id)}${index > 0 && `-${index + 1}`}" name="${id}" value="${option.id}"${
+      html`<label class="option"><input type="${kind}" id="${optionId(id, index)}" name="${id}" value="${option.id}"${
         values.includes(option.id) && html` checked`
       }${kind === 'radio' && required && html` required`}><span>${option.label}</span></label>`,
   );

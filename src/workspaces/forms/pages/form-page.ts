@@ -2,6 +2,7 @@ import { Html, html } from '#libs/html/index.js';
 import { icon, type SharePage } from '../../exposure/index.js';
 import type { FormDefinition } from '../file/index.js';
 import { PROOF, TICKET } from '../receiving/handed-in.js';
+import { conditionsStyle } from './conditions-style.js';
 import { controlId, EMPTY, type Filled, fieldHtml } from './field-html.js';
 import { FORM_STYLE } from './form-style.js';
 
@@ -38,10 +39,12 @@ export function formPage(form: ShownForm): SharePage {
   const { definition, home, ticket, decoy, proof, filled, problem, status } = form;
   const { title, description, fields } = definition;
   const hasFiles = fields.some(({ type }) => type === 'file');
+  // A browser would wait for fields that it does not show.
+  const hasConditions = fields.some(({ showIf }) => showIf !== undefined);
   const content = filled ? html`${fields.map(field => fieldHtml(field, filled))}` : blank(definition);
   const body = html`${form.isPreview && PREVIEW}<div class="card sheetlike"><h1>${title}</h1>
 ${description && html`<div class="intro prose">${new Html(description)}</div>`}${summary(form)}
-<form method="post" action="${home}"${hasFiles && html` enctype="multipart/form-data"`}${problem !== undefined && html` aria-describedby="problem"`}>
+<form method="post" action="${home}"${hasConditions && html` novalidate`}${hasFiles && html` enctype="multipart/form-data"`}${problem !== undefined && html` aria-describedby="problem"`}>
 <input type="hidden" name="${TICKET}" value="${ticket}">
 <div class="decoy" aria-hidden="true"><label for="${decoy}">Leave this empty</label><input id="${decoy}" name="${decoy}" type="text" tabindex="-1" autocomplete="off"></div>
 <div class="fields">
@@ -61,13 +64,13 @@ ${proof && proofHtml(home)}<div class="send"><button type="submit">Send</button>
 const PREVIEW = html`<p class="notice"><strong>Preview.</strong> What you send is checked and not stored.</p>\n`;
 
 /** What all pages of a form have in common. */
-export function look({
-  embed,
-  confirmation,
-}: FormDefinition): Pick<SharePage, 'style' | 'frameAncestors' | 'formTargets'> {
+export function look(
+  definition: FormDefinition,
+): Pick<SharePage, 'style' | 'frameAncestors' | 'formTargets'> {
+  const { embed, confirmation } = definition;
   const { redirect } = confirmation;
   return {
-    style: FORM_STYLE,
+    style: FORM_STYLE + conditionsStyle(definition),
     frameAncestors: embed,
     formTargets: redirect === null ? [] : [new URL(redirect).origin],
   };
@@ -77,8 +80,7 @@ function summary({ definition, filled = EMPTY, problem }: ShownForm): Html {
   const wrong = definition.fields.filter(({ id }) => filled.mistakes.has(id));
   if (wrong.length === 0 && problem === undefined) return html``;
   const items = wrong.map(
-    ({ id, label }) =>
-      html`<li><a href="#${controlId(id)}">${label}: this ${filled.mistakes.get(id)}</a></li>`,
+    ({ id, label }) => html`<li><a href="#${controlId(id)}">${label}: ${filled.mistakes.get(id)}</a></li>`,
   );
   const hasFiles = wrong.length > 0 && definition.fields.some(({ type }) => type === 'file');
   return html`<div class="summary" role="alert" tabindex="-1"><h2>${wrong.length > 0 ? 'Something is to be mended' : 'This was not sent'}</h2>

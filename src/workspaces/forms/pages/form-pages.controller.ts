@@ -114,7 +114,7 @@ export class FormPagesController {
       const fields = new Map(open.definition.fields.map(field => [field.id, field.label]));
       const errors = outcome.mistakes.map(({ id, message }) => ({
         field: id,
-        message: `${fields.get(id)}: this ${message}`,
+        message: `${fields.get(id)}: ${message}`,
       }));
       const detail = outcome.problem ?? 'Some answers are to be mended';
       return void reply.status(422).send({ detail, errors });

@@ -48,8 +48,9 @@ export class Receiving {
       const { staged, handed } = await this.read(open, id, request);
       const counts = new Map<string, number>();
       for (const { field } of staged.files) counts.set(field, (counts.get(field) ?? 0) + 1);
-      const { answers, mistakes } = checkAnswers(definition, handed.values, counts);
-      const all = [...mistakes, ...staged.mistakes];
+      const { answers, mistakes, shown } = checkAnswers(definition, handed.values, counts);
+      const all = [...mistakes, ...staged.mistakes.filter(({ id }) => shown.has(id))];
+      const files = staged.files.filter(({ field }) => shown.has(field));
       const found = this.admission.look(open, handed);
       const problem = found.kind === 'refused' ? found.problem : await this.proof(open, handed, all, request);
       if (found.kind === 'refused' || all.length > 0 || problem !== undefined) {
@@ -57,10 +58,11 @@ export class Receiving {
         if (await this.admission.isKnown(open, found.key)) return { kind: 'received' };
         return { kind: 'refused', values: handed.values, mistakes: all, problem };
       }
-      if (staged.files.length > 0) await this.staged.settle(form.id, id);
+      if (files.length > 0) await this.staged.settle(form.id, id);
+      else if (staged.files.length > 0) await this.staged.remove(form.id, id);
       const { key, reason } = found;
       const added = await this.admission.keep(open, {
-        ...{ id, form_id: form.id, submission_key: key, data: answers, files: staged.files },
+        ...{ id, form_id: form.id, submission_key: key, data: answers, files },
         ...{ state: reason === null ? 'received' : 'spam', reason, address: request.ip },
       });
       isKept = added === 'added';
@@ -90,7 +92,8 @@ export class Receiving {
       if (field && !isAccepted(field, name)) mistakes.push(notAccepted(field));
       for await (const _ of bytes);
     });
-    const all = [...checkAnswers(definition, handed.values, counts).mistakes, ...mistakes];
+    const checked = checkAnswers(definition, handed.values, counts);
+    const all = [...checked.mistakes, ...mistakes.filter(({ id }) => checked.shown.has(id))];
     return all.length > 0 ? { kind: 'refused', values: handed.values, mistakes: all } : { kind: 'received' };
   }
 
@@ -137,7 +140,7 @@ function isAccepted({ accept }: FormField, name: string): boolean {
 
 const notAccepted = ({ id, accept }: FormField): Mistake => ({
   id,
-  message: `takes only ${accept.join(', ')}`,
+  message: `this takes only ${accept.join(', ')}`,
 });
 
 /** Two files of one response may have the same name. */

@@ -6,8 +6,8 @@ import { iso } from '../../../platform/database/index.js';
 import { requireRole } from '../links/forms.service.js';
 import { type AskedFormRow, FormsStore } from '../records/forms.store.js';
 import { type SubmissionRow, SubmissionsStore } from '../records/submissions.store.js';
-import { ID_COLUMN, safeCell, TIME_COLUMN } from './csv-table.js';
-import { cellOf, pathOf } from './response-batch.js';
+import { BOM, ID_COLUMN, safeCell, TIME_COLUMN } from './csv-table.js';
+import { answersOf, cellOf, typeOf } from './response-batch.js';
 import { ExportForm, SubmissionView } from './submissions.dto.js';
 
 const BATCH = 500;
@@ -36,7 +36,10 @@ export class ExportsService {
     output: SubmissionView,
     restOnly: true,
   })
-  async export(actor: Actor, { id, format = 'csv', headers = 'id' }: ExportForm): Promise<Exported> {
+  async export(
+    actor: Actor,
+    { id, format = 'csv', headers = 'id', bom = false }: ExportForm,
+  ): Promise<Exported> {
     const form = await this.forms.require(actor, id);
     requireRole(actor, form, 'form.read');
     const name = form.path.slice(form.path.lastIndexOf('/') + 1).replace(/\.form$/i, '');
@@ -45,25 +48,21 @@ export class ExportsService {
     return {
       name: `${name}.csv`,
       type: 'text/csv; charset=utf-8',
-      text: this.csv(form, headers === 'label'),
+      text: this.csv(form, headers === 'label', bom),
     };
   }
 
-  private async *csv(form: AskedFormRow, isLabelled: boolean): AsyncGenerator<string> {
+  private async *csv(form: AskedFormRow, isLabelled: boolean, bom: boolean): AsyncGenerator<string> {
     const names = form.columns.map(({ id, label }) => (isLabelled ? safeCell(label) : id));
+    if (bom) yield BOM;
     yield stringify([[ID_COLUMN, TIME_COLUMN, ...names]]);
     for await (const rows of this.batches(form.id))
       yield stringify(
-        rows.map(row => [
-          row.id,
-          iso(row.received_at),
-          ...form.columns.map(({ id }) => {
-            const files = row.files
-              .filter(({ field }) => field === id)
-              .map(file => pathOf(form, row.id, file));
-            return cellOf(files.length > 0 ? files : (row.data[id] ?? ''));
-          }),
-        ]),
+        rows.map(row => {
+          const answers = answersOf(form, row);
+          const cells = form.columns.map(({ id }) => cellOf(answers[id] ?? '', typeOf(form, id)));
+          return [row.id, iso(row.received_at), ...cells];
+        }),
       );
   }
 
@@ -95,11 +94,5 @@ export class ExportsService {
 const exported = (form: AskedFormRow, row: SubmissionRow) => ({
   submission_id: row.id,
   submitted_at: iso(row.received_at),
-  ...row.data,
-  ...Object.fromEntries(
-    row.files.map(({ field }) => [
-      field,
-      row.files.filter(file => file.field === field).map(file => pathOf(form, row.id, file)),
-    ]),
-  ),
+  ...answersOf(form, row),
 });

@@ -3,7 +3,8 @@ import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js'
 import { iso } from '../../../platform/database/index.js';
 import { FileWriter } from '../../changes/index.js';
 import { WorkspaceFolders } from '../../core/index.js';
-import type { Answer } from '../answers/answers.js';
+import type { Answer, Answers } from '../answers/answers.js';
+import type { FieldType } from '../file/index.js';
 import { outputOf } from '../links/form-views.js';
 import { StagedFiles } from '../receiving/staged-files.js';
 import type { FormRow } from '../records/forms.store.js';
@@ -73,17 +74,37 @@ export function pathOf({ path }: Pick<FormRow, 'path'>, id: string, { name }: Ha
 
 function csvRow(form: FormRow, { id, data, files, received_at }: SubmissionRow): CsvRow {
   const cells: Record<string, string> = { [ID_COLUMN]: id, [TIME_COLUMN]: iso(received_at) };
-  for (const [field, answer] of Object.entries(data)) cells[field] = cellOf(answer);
-  for (const file of files) {
-    const before = cells[file.field];
-    cells[file.field] = [before, pathOf(form, id, file)].filter(Boolean).join('; ');
-  }
+  for (const [field, answer] of Object.entries(answersOf(form, { id, data, files })))
+    cells[field] = cellOf(answer, typeOf(form, field));
   return { id, cells };
 }
 
-/** As it is written to a table: what is no number is no formula either. */
-export function cellOf(answer: Answer): string {
+/** The answers of a response by field; of files, where they lie. */
+export function answersOf(
+  form: FormRow,
+  { id, data, files }: Pick<SubmissionRow, 'id' | 'data' | 'files'>,
+): Answers {
+  const paths = Object.entries(Object.groupBy(files, ({ field }) => field)).map(([field, some = []]) => [
+    field,
+    some.map(file => pathOf(form, id, file)),
+  ]);
+  return { ...data, ...Object.fromEntries(paths) };
+}
+
+/** Undefined where the form has the field no more. */
+export const typeOf = ({ definition }: Pick<FormRow, 'definition'>, id: string): FieldType | undefined =>
+  definition.fields.find(field => field.id === id)?.type;
+
+/** Nothing that a formula could be made of, but signs between numbers. */
+const PHONE = /^\+?[\d ().\-/]+$/;
+
+/** As it is written to a table: what is neither a number nor a telephone number is no formula either. */
+export function cellOf(answer: Answer, type?: FieldType): string {
   if (typeof answer === 'number') return String(answer);
   if (typeof answer === 'boolean') return answer ? 'yes' : 'no';
-  return safeCell(typeof answer === 'string' ? answer : answer.join('; '));
+  if (type === 'phone' && typeof answer === 'string' && PHONE.test(answer)) return answer;
+  return safeCell(typeof answer === 'string' ? answer : answer.map(quoted).join('; '));
 }
+
+/** An item of a list, in quotes where it holds what separates items. */
+const quoted = (item: string): string => (/[;"]/.test(item) ? `"${item.replaceAll('"', '""')}"` : item);

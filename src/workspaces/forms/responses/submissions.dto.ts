@@ -24,6 +24,12 @@ export class ExportForm extends FormId {
 
   @Field.choice('What columns of the table are called', ['id', 'label'], { optional: true, default: 'id' })
   headers?: 'id' | 'label';
+
+  @Field.boolean('Whether the table begins with a byte order mark, by which Excel knows UTF-8', {
+    optional: true,
+    default: false,
+  })
+  bom?: boolean;
 }
 
 export class HandedFileView {
