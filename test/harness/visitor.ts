@@ -46,7 +46,9 @@ export const form = (fields: Record<string, string | string[]>) => ({
   method: 'POST',
   headers: { 'content-type': 'application/x-www-form-urlencoded' },
   body: new URLSearchParams(
-    Object.entries(fields).flatMap(([name, value]) => [value].flat().map(one => [name, one])),
+    Object.entries(fields).flatMap(([name, value]) =>
+      [value].flat().map((one): [string, string] => [name, one]),
+    ),
   ).toString(),
 });
 
