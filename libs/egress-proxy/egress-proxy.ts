@@ -115,6 +115,8 @@ export class EgressProxy {
       (request, response) => void this.forward(request, response),
     );
     this.server.maxConnections = maxConnections + MORE_CLIENTS;
+    // Others that came without waiting would wait in memory for the answer to the first.
+    this.server.maxRequestsPerSocket = 1;
     this.server.on('checkContinue', (request, response) => void this.forward(request, response));
     this.server.on('connect', (request, socket, head) => void this.tunnel(request, socket, head));
     this.server.on('upgrade', (_request, socket) => {
@@ -210,7 +212,6 @@ export class EgressProxy {
         throw new EgressRefusal('rule', `${host} is reached over https alone: write https:// in the address`);
       // RFC 9112, section 3.2.1: what goes on to the server is in origin form.
       request.url = path.startsWith('/') ? path : `/${path}`;
-      response.shouldKeepAlive = false;
       await this.options.forwarder.exchange({
         ...{ request, response, host, port, authority, scheme: 'http', added: [] },
         connect: () => this.connect(host, port),

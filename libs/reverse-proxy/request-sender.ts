@@ -5,6 +5,8 @@ import { type ForwardRules, requestBody, requestHead } from './request-head.js';
 /** Writes a request to a connection: its head, then its body, no faster than the upstream takes it. */
 export class RequestSender {
   private isSent = false;
+  /** Pieces of a body in chunks that came at once: many small chunks go on as one. */
+  private gathered: Buffer[] = [];
 
   /** `sent` is called when all of it was written, `counted` for each piece of its body. */
   constructor(
@@ -38,6 +40,7 @@ export class RequestSender {
     request.off('data', this.chunk).off('data', this.plain);
     request.off('end', this.endChunks).off('end', this.finish);
     socket.off('drain', this.resume);
+    this.gathered = [];
   }
 
   private readonly plain = (data: Buffer): void => {
@@ -48,15 +51,25 @@ export class RequestSender {
   private readonly chunk = (data: Buffer): void => {
     if (data.length === 0) return;
     this.counted(data);
-    this.socket.cork();
-    this.socket.write(`${data.length.toString(16)}\r\n`, 'latin1');
-    this.socket.write(data);
-    const isTaken = this.socket.write('\r\n', 'latin1');
-    this.socket.uncork();
+    if (this.gathered.push(data) === 1) process.nextTick(this.sendGathered);
+  };
+
+  private readonly sendGathered = (): void => {
+    const { gathered, socket } = this;
+    const [first] = gathered;
+    if (!first) return;
+    this.gathered = [];
+    const data = gathered.length === 1 ? first : Buffer.concat(gathered);
+    socket.cork();
+    socket.write(`${data.length.toString(16)}\r\n`, 'latin1');
+    socket.write(data);
+    const isTaken = socket.write('\r\n', 'latin1');
+    socket.uncork();
     if (!isTaken) this.request.pause();
   };
 
   private readonly endChunks = (): void => {
+    this.sendGathered();
     this.socket.write('0\r\n\r\n', 'latin1');
     this.finish();
   };

@@ -126,6 +126,17 @@ describe('a request', () => {
     expect(text.match(/transfer-encoding/gi)).toHaveLength(1);
   });
 
+  it('has its small chunks sent on together', async () => {
+    const many = [...'0123456789'.repeat(100)].map(one => `1\r\n${one}\r\n`).join('');
+    const text = await sent(
+      `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${many}0\r\n\r\n`,
+      /\r\n0\r\n\r\n$/,
+    );
+    const sizes = bodyOf(text).match(/^[0-9a-f]+(?=\r\n)/gm) ?? [];
+    expect(sizes.length).toBeLessThan(100);
+    expect(bodyOf(text).replaceAll(/(^|\r\n)[0-9a-f]+\r\n/g, '')).toMatch(/^(?:0123456789){100}(\r\n)?$/);
+  });
+
   it('waits for the server to want its body (Expect: 100-continue)', async () => {
     bench.answerBy(socket => {
       let text = '';

@@ -175,6 +175,15 @@ describe('the egress proxy', () => {
     expect(await send('nonsense\r\n\r\n')).toContain('no request that a proxy understands');
   });
 
+  it('forwards one plain request of a connection, and closes it', async () => {
+    await start();
+    const host = `allowed.example:${portOf(web)}`;
+    const said = await send(`GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(3));
+    expect(said.match(/^HTTP\/1\.1 200 OK\r$/gm)).toHaveLength(1);
+    expect(said).toMatch(/^connection: close\r$/im);
+    expect(connections).toHaveLength(1);
+  });
+
   it('is not kept busy by a server that answers without end before its answer', async () => {
     const endless = createTcp(socket => {
       const many = 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(2000);

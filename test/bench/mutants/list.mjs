@@ -20,6 +20,9 @@ const standing = 'src/workspaces/exposure/link-access.ts';
 const rehearsing = { specs: ['test/contracts/dry-run'], tests: 'does nothing' };
 const doubting = { specs: ['test/e2e/delivery'], tests: 'a run whose sender' };
 const links = 'src/workspaces/share/links/share-links.store.ts';
+const parser = 'libs/reverse-proxy/answer-parser.ts';
+const proxying = tests => ({ specs: ['libs/reverse-proxy/reverse-proxy'], tests });
+const egress = tests => ({ specs: ['src/workspaces/egress/egress-proxy'], tests });
 const polls = 'src/identity/oauth/artifacts/artifacts.store.ts';
 const spending = 'src/identity/billing/ledger.store.ts';
 const queue = 'src/agents/runs/run-queue.store.ts';
@@ -352,6 +355,26 @@ export const MUTANTS = [
   ],
   [polls, 'coalesce(poll_seconds, ${POLL_SECONDS}) + ${SLOWER_BY_SECONDS}', '${POLL_SECONDS}', pace],
   [polls, 'polled_at is null or\n', 'true or\n', pace],
+  // What a server, a visitor or a sandbox may hold of the service.
+  [parser, 'if (++this.interim > MAX_INTERIM)', 'if (false)', proxying('eight others|without end')],
+  [
+    'libs/reverse-proxy/upgrade-client.ts',
+    'if (!this.isLeaving) this.socket.destroy();',
+    '',
+    proxying('whose client leaves'),
+  ],
+  [
+    'libs/egress-proxy/egress-proxy.ts',
+    'this.server.maxConnections = maxConnections + MORE_CLIENTS;',
+    '',
+    egress('takes so many connections'),
+  ],
+  [
+    'src/hosting/gateway/request-limits.ts',
+    'if (!isTooMany) return end;',
+    'return end;',
+    { specs: ['src/hosting/gateway/request-limits'], tests: '' },
+  ],
   // Who may ask a model.
   [slots, 'where ${this.rows.isOrphaned} or', 'where', asking],
   [slots, 'or (${this.rows.isOurs} and id <> all', 'or (id <> all', asking],
