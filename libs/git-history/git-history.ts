@@ -97,6 +97,8 @@ const SMALL_BYTES = 4 * 1024 * 1024;
 const NOT_FOUND = 127;
 const LIMITS = { wallMs: 300_000, cpuSeconds: 300 };
 const DIFF_LIMITS = { wallMs: 20_000, cpuSeconds: 20, outputBytes: 1024 * 1024 };
+/** What programs say for ENOSPC; they run in the plain locale. */
+const DISK_FULL = 'No space left on device';
 const GIT_MISSING =
   'There is no history of files here because git is missing where commands run: install it (Debian: apt-get install git)';
 
@@ -179,8 +181,10 @@ export class GitHistory {
   private async script(script: string, given: string[], stdin?: string | Buffer): Promise<string> {
     const end = await this.program(['sh', '-c', script, 'sh', ...given], stdin);
     const { ended_by, exit_code, stdout, stderr } = end;
-    if (ended_by !== 'exit' || exit_code !== 0)
-      throw new Error(`git failed (${ended_by}, ${exit_code}): ${stderr.slice(0, 2000)}`);
+    if (ended_by !== 'exit' || exit_code !== 0) {
+      const message = `git failed (${ended_by}, ${exit_code}): ${stderr.slice(0, 2000)}`;
+      throw Object.assign(new Error(message), stderr.includes(DISK_FULL) && { code: 'ENOSPC' });
+    }
     return stdout;
   }
 

@@ -5,7 +5,7 @@ export type { Copied, CopyOptions } from './copy.js';
 export type { Draft } from './draft.js';
 export { type Edited, type EditOptions, editText, excerptOf, type TextEdit } from './edit.js';
 export type { Entry, EntryType } from './entry.js';
-export { isNoFile, WorkspaceFsError, type WorkspaceFsErrorCode } from './errors.js';
+export { isNoFile, isWorkspaceError, WorkspaceFsError, type WorkspaceFsErrorCode } from './errors.js';
 export type { Finding, FindOptions, Seen } from './find.js';
 export type { Fingerprint } from './fingerprint.js';
 export { Glob } from './glob.js';

@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile, stat } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
-import { asWorkspaceError } from './errors.js';
+import { asWorkspaceError, WorkspaceFsError } from './errors.js';
 import { isTemporaryName, makerOf } from './path.js';
 
 /** What is at a path, as far as telling whether it changed needs it. */
@@ -40,10 +44,20 @@ const NOTHING: Amount = { files: 0, bytes: 0 };
 /** Looked at before it is the turn of others. */
 const LINES_IN_A_TURN = 2000;
 
-const FORMAT = '%y %i %s %T@ %C@ %P\\0';
+const FACTS = '%i %s %T@ %C@ %P\\0';
+/** The last start point of find(1): its record, which no file can have, says that the listing is whole. */
+const LAST = '/dev/null';
+const END = 'end';
+/** The type of a folder that the service may not list. */
+const CLOSED = 'closed';
 /** find(1) is looked for where systems have it, and speaks plain C. */
 const PLAIN = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
-const TYPES: Record<string, Sighting['type']> = { f: 'file', d: 'directory', l: 'symlink' };
+const TYPES: Record<string, Sighting['type']> = {
+  f: 'file',
+  d: 'directory',
+  l: 'symlink',
+  [CLOSED]: 'directory',
+};
 
 /**
  * What is in a workspace at one moment, by name, inode, size and times: contents are not read. Taken by find(1), which
@@ -54,31 +68,29 @@ export class Snapshot {
     private readonly sightings: ReadonlyMap<string, Sighting>,
     /** What takes room and is not shown: temporaries by their makers, and under '' what has a name that no path can say. */
     private readonly hidden: ReadonlyMap<string, Amount>,
+    /** Folders whose contents could not be listed. */
+    private readonly closed: ReadonlySet<string>,
   ) {}
 
-  /** Now. `changedAfter` (milliseconds since 1970) leaves out what was not changed since. */
+  /**
+   * Now. `changedAfter` (milliseconds since 1970) leaves out what was not changed since. Throws `busy` where the listing
+   * broke off.
+   */
   static async take(root: string, changedAfter?: number): Promise<Snapshot> {
-    const child = spawn('find', argumentsFor(root, changedAfter), {
-      env: PLAIN,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const [[code], printed] = await Promise.all([once(child, 'close'), buffer(child.stdout)]);
-    await refuseFailure(root, code, printed.byteLength);
-    return Snapshot.parse(printed);
+    return Snapshot.parse(await listing(root, changedAfter, buffer));
   }
 
   /** As {@link take}, into a file that {@link read} reads: it outlives the process. */
   static async save(root: string, file: string): Promise<void> {
-    const handle = await open(file, 'w', 0o600);
-    try {
-      const child = spawn('find', argumentsFor(root), { env: PLAIN, stdio: ['ignore', handle.fd, 'ignore'] });
-      const [code] = await once(child, 'exit');
-      await refuseFailure(root, code, (await handle.stat()).size);
-    } finally {
-      await handle.close();
-    }
+    // Written by this process: of find(1) one could not tell a full disk from a file that vanished.
+    await listing(root, undefined, printed =>
+      pipeline(printed, createWriteStream(file, { mode: 0o600 })).catch(error => {
+        throw asWorkspaceError(error, '');
+      }),
+    );
   }
 
+  /** Throws where the file is not whole: its process or machine ended while it was written. */
   static async read(file: string): Promise<Snapshot> {
     return Snapshot.parse(await readFile(file));
   }
@@ -86,16 +98,21 @@ export class Snapshot {
   private static async parse(printed: Buffer): Promise<Snapshot> {
     const sightings = new Map<string, Sighting>();
     const hidden = new Map<string, Amount>();
+    const closed = new Set<string>();
+    const length = printed.length - END.length - 1;
+    if (length < 0 || printed.toString('utf8', length) !== `${END}\0`)
+      throw new Error('A listing of the workspace is not complete');
     let lines = 0;
-    for (let start = 0; start < printed.length; ) {
+    for (let start = 0; start < length; ) {
       const end = printed.indexOf(0, start);
-      const line = printed.toString('utf8', start, end === -1 ? printed.length : end);
-      start = end === -1 ? printed.length : end + 1;
+      const line = printed.toString('utf8', start, end);
+      start = end + 1;
       if (++lines % LINES_IN_A_TURN === 0) await setImmediate();
       const [code = '', inode = '', size = '', modified = '', changed = ''] = line.split(' ', 5);
       const type = TYPES[code];
       const facts = line.slice(0, [code, inode, size, modified, changed].join(' ').length);
       const path = line.slice(facts.length + 1);
+      if (code === CLOSED) closed.add(path);
       if (path === '') continue;
       const maker = makerIn(path);
       // The replacement character stands for bytes that are not UTF-8: no path can name them.
@@ -103,7 +120,7 @@ export class Snapshot {
       if (isNamed) sightings.set(path, { type, inode, size: Number(size), modified, facts });
       else addTo(hidden, maker ?? '', type === 'directory' ? 0 : Number(size));
     }
-    return new Snapshot(sightings, hidden);
+    return new Snapshot(sightings, hidden, closed);
   }
 
   get count(): number {
@@ -151,14 +168,17 @@ export class Snapshot {
     return [...this.sightings].map(([path, sighting]) => differenceOf(path, 'created', sighting));
   }
 
-  /** What became of this by the time of `later`; of folders only that they came or went. */
+  /**
+   * What became of this by the time of `later`; of folders only that they came or went. Nothing is said of what lies in a
+   * folder that one of the two could not list.
+   */
   async changesTo(later: Snapshot): Promise<Difference[]> {
     let looked = 0;
     const gone = new Map<string, [string, Sighting]>();
     const deleted: Difference[] = [];
     for (const [path, sighting] of this.sightings) {
       if (++looked % LINES_IN_A_TURN === 0) await setImmediate();
-      if (later.sightings.get(path)?.type === sighting.type) continue;
+      if (later.sightings.get(path)?.type === sighting.type || liesInAny(path, later.closed)) continue;
       if (sighting.type === 'file') gone.set(identityOf(sighting), [path, sighting]);
       else deleted.push(goneOf(path, sighting));
     }
@@ -174,6 +194,7 @@ export class Snapshot {
           });
         continue;
       }
+      if (liesInAny(path, this.closed)) continue;
       const moved = now.type === 'file' ? gone.get(identityOf(now)) : undefined;
       if (moved) gone.delete(identityOf(now));
       changes.push({
@@ -186,19 +207,46 @@ export class Snapshot {
   }
 }
 
-/** find(1) also complains of what vanishes while it looks, and has the rest; with nothing at all it did not work. */
-async function refuseFailure(root: string, code: number | null, printed: number): Promise<void> {
-  if (code === 0 || printed > 0) return;
+/** Hands what find(1) prints to `consume`; throws `busy` unless find(1) went through the whole tree. */
+async function listing<T>(
+  root: string,
+  changedAfter: number | undefined,
+  consume: (printed: Readable) => Promise<T>,
+): Promise<T> {
+  const child = spawn('find', argumentsFor(root, changedAfter), {
+    env: PLAIN,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [[code, signal], complaint, consumed] = await Promise.all([
+    once(child, 'close'),
+    seriousComplaint(child.stderr),
+    consume(child.stdout),
+  ]);
+  if (code === 0) return consumed;
   // A workspace that was deleted meanwhile is no fault.
   await stat(root).catch(error => {
     throw asWorkspaceError(error, '');
   });
-  throw new Error(`find ended with code ${code} and saw nothing`);
+  if (code === 1 && complaint === undefined) return consumed;
+  const cause = new Error(`find ended with ${code ?? signal}: ${complaint}`);
+  throw new WorkspaceFsError('busy', '', 'The workspace could not be listed; try again', { cause });
+}
+
+/** What find(1) says where a file vanished while it looked, or where its owner lets nobody list a folder. */
+const HARMLESS = /: (?:No such file or directory|Not a directory|Permission denied)$/;
+
+/** The first complaint of find(1) that means more; it prints one line each, with names escaped. */
+async function seriousComplaint(complaints: Readable): Promise<string | undefined> {
+  let serious: string | undefined;
+  for await (const line of createInterface(complaints)) if (!HARMLESS.test(line)) serious ??= line;
+  return serious;
 }
 
 function argumentsFor(root: string, changedAfter?: number): string[] {
   const since = changedAfter === undefined ? [] : ['-newerct', `@${(changedAfter / 1000).toFixed(3)}`];
-  return [root, '-xdev', '-mindepth', '1', ...since, '-printf', FORMAT];
+  const last = ['-path', LAST, '-printf', `${END}\\0`];
+  const closed = ['-type', 'd', '!', '(', '-readable', '-executable', ')', '-printf', `${CLOSED} ${FACTS}`];
+  return [root, LAST, '-xdev', ...last, '-o', ...closed, '-o', ...since, '-printf', `%y ${FACTS}`];
 }
 
 /** Whose temporary it is, or lies in; undefined for what is none. */
@@ -211,6 +259,14 @@ function makerIn(path: string): string | undefined {
 function addTo(hidden: Map<string, Amount>, maker: string, bytes: number): void {
   const so = hidden.get(maker) ?? NOTHING;
   hidden.set(maker, { files: so.files + 1, bytes: so.bytes + bytes });
+}
+
+/** Whether it lies in one of these folders. */
+function liesInAny(path: string, folders: ReadonlySet<string>): boolean {
+  if (folders.size === 0) return false;
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1))
+    if (folders.has(path.slice(0, end))) return true;
+  return folders.has('');
 }
 
 const identityOf = ({ inode, size, modified }: Sighting) => `${inode} ${size} ${modified}`;

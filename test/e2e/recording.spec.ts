@@ -1,13 +1,13 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { withQueryDeadline } from '#libs/resilient-postgres/index.js';
-import { Snapshot } from '#libs/workspace-fs/index.js';
+import { Snapshot, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Toolbox } from '../../src/agents/tools/index.js';
 import type { Actor } from '../../src/platform/access/index.js';
-import { ChangeLog, NumberedChanges, Scans } from '../../src/workspaces/changes/index.js';
+import { ChangeLog, NumberedChanges, Scans, WriteIntents } from '../../src/workspaces/changes/index.js';
 import { SandboxesService } from '../../src/workspaces/sandboxes/index.js';
 import type { Json } from '../harness/client.js';
 import { folderBecomes } from '../harness/folder.js';
@@ -109,6 +109,73 @@ describe('recording what a command did', () => {
     const scan = await scans.begin(workspace, { type: 'sandbox', id: ada.id }, 60);
     expect((await scans.settle(scan)).changes).toEqual([]);
     expect(await logOf(workspace)).toEqual(['hers']);
+  });
+});
+
+describe('a command beside a write of the service', () => {
+  it('is not logged with a file that was written and is not in the log yet', async () => {
+    const workspace = await service.workspace(ada);
+    const scans = service.app.get(Scans, { strict: false });
+    const changes = service.app.get(ChangeLog, { strict: false });
+    const intents = service.app.get(WriteIntents, { strict: false });
+    const scan = await scans.begin(workspace, { type: 'sandbox', id: ada.id }, 60);
+    const asked = Promise.withResolvers<void>();
+    const record = changes.record.bind(changes);
+    jest.spyOn(changes, 'record').mockImplementationOnce(async (...given) => {
+      await asked.promise;
+      return record(...given);
+    });
+    const stillOpen = intents.stillOpen.bind(intents);
+    jest.spyOn(intents, 'stillOpen').mockImplementation(ids => {
+      asked.resolve();
+      return stillOpen(ids);
+    });
+    const upload = ada.client.put(`/api/workspaces/${workspace}/files/content`, {
+      path: 'new/hers',
+      content: 'x',
+    });
+    await folderBecomes(folderOf(workspace), names => names.includes('new'));
+    await until(async () => existsSync(path.join(folderOf(workspace), 'new/hers')));
+    writeFileSync(path.join(folderOf(workspace), 'its'), 'x');
+    expect((await scans.settle(scan)).changes.map(change => change.path)).not.toContain('new/hers');
+    expect((await upload).status).toBe(200);
+    const rows = await service.database.query<Json>(
+      'select path, writer_type from workspace_change where workspace_id = $1 order by path',
+      [workspace],
+    );
+    expect(rows.filter(({ path }) => path !== 'new')).toEqual([
+      { path: 'its', writer_type: 'sandbox' },
+      { path: 'new/hers', writer_type: 'user' },
+    ]);
+  });
+});
+
+describe('a tree that cannot be listed', () => {
+  it('says that the changes of a command are not known, and logs them when it can', async () => {
+    const workspace = await service.workspace(ada);
+    const broken = new WorkspaceFsError('busy', '', 'The workspace could not be listed; try again');
+    const take = Snapshot.take.bind(Snapshot);
+    let isBroken = true;
+    jest.spyOn(Snapshot, 'take').mockImplementation(async (...given) => {
+      if (!isBroken || !existsSync(path.join(folderOf(workspace), 'made'))) return take(...given);
+      isBroken = false;
+      throw broken;
+    });
+    const { status, body } = await bash(workspace, 'echo x > made');
+    expect([status, body.is_error]).toEqual([200, false]);
+    expect(body.output).toContain('Which files it changed is not known yet, and is logged later.');
+    await until(async () => (await logOf(workspace)).length > 0);
+    expect(await logOf(workspace)).toEqual(['made']);
+  });
+
+  it('is not compared with a beginning that was cut short', async () => {
+    const workspace = await service.workspace(ada);
+    for (const name of ['a', 'b', 'c']) writeFileSync(path.join(folderOf(workspace), name), name);
+    const scans = service.app.get(Scans, { strict: false });
+    const scan = await scans.begin(workspace, { type: 'sandbox', id: ada.id }, 60);
+    truncateSync(path.join(service.dataDir, 'scans', scan.id), 40);
+    await expect(scans.settle(scan)).rejects.toThrow('not complete');
+    expect(await logOf(workspace)).toEqual([]);
   });
 });
 

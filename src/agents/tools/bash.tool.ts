@@ -122,8 +122,9 @@ export class BashTool implements Tool<BashInput> {
         seconds: timeout_seconds,
         tellsFolder: context.runId !== undefined,
         why: refusal ?? (early.signal.aborted ? YIELDED : undefined),
+        changesUnknown: changes === null,
       }),
-      changed: changes.slice(0, MAX_NAMED).map(({ path }) => path),
+      changed: changes?.slice(0, MAX_NAMED).map(({ path }) => path),
       newSession: result.session_new,
     };
   }

@@ -14,6 +14,8 @@ interface Asked {
   readonly why: string | undefined;
   /** Whether its reader is told where the next script begins: others have that as a field of its own. */
   readonly tellsFolder: boolean;
+  /** Which files it changed is not known. */
+  readonly changesUnknown: boolean;
 }
 
 /** The result of a script as a model reads it: its output, then what has to be known beyond it. */
@@ -82,6 +84,7 @@ function notesOf(result: ScriptResult, asked: Asked): string[] {
   if (asked.tellsFolder && cwd && cwd !== cwd_before && !session_ended)
     notes.push(`Working directory: ${cwd}`);
   if (session_ended) notes.push(`${SESSION_NOTES[session_ended]}; with the next command ${NEW_ONE}.`);
+  if (asked.changesUnknown) notes.push('Which files it changed is not known yet, and is logged later.');
   if (egress_refused.length > 0) notes.push(`Refused connections: ${egress_refused.join(' ')}`);
   return notes;
 }

@@ -57,10 +57,20 @@ export function translateErrors<E extends Error>(
 translateErrors(HttpRefusal, ({ status, message, headers }) => new Problem(status, message, headers));
 translateErrors(LimitReached, ({ message }) => new TooManyRequests(message, { 'retry-after': '5' }));
 
+const DISK_FULL = "The disk of the service's data (DATA_DIR) is full; free some space there, and try again";
+const DISK_FULL_CODES: unknown[] = ['ENOSPC', 'EDQUOT'];
+
+/** Whether the operating system had no room for what the service keeps itself, beside the workspaces. */
+function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return DISK_FULL_CODES.includes((error as NodeJS.ErrnoException).code) || isDiskFull(error.cause);
+}
+
 /** The problem that `error` stands for; undefined for a bug of ours. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   for (const [type, translate] of translations) if (error instanceof type) return translate(error);
+  if (isDiskFull(error)) return new InsufficientStorage(DISK_FULL);
   return isOrphan(error) ? new NotFound('What this belongs to was deleted meanwhile') : undefined;
 }
 

@@ -20,5 +20,6 @@ export { QuotaGuard, SandboxWatch } from './sandbox-watch.js';
 export { Scans } from './scans.js';
 export { StorageMeter } from './storage-meter.js';
 export { StoredElsewhere } from './stored-elsewhere.js';
+export { WriteIntents } from './unrecorded.store.js';
 export { WorkspaceQuota } from './workspace-quota.js';
 export { sandboxWriterFor, type Writer, writerFor, writingAs } from './writer.js';

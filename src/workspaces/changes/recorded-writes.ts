@@ -17,6 +17,8 @@ import type { Writer } from './writer.js';
 const PATIENCE_MS = 10_000;
 const PAUSE_MS = 250;
 const RETRY_MS = 2000;
+/** Between looks whether writes of others have ended. */
+const ENDED_PAUSE_MS = 50;
 /** Changes of a write that another statement may record. */
 const MAX_JOINED = 100;
 
@@ -93,6 +95,21 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
     await Promise.all([...(this.joined.get(workspaceId) ?? [])].map(write => write.settle()));
     await this.settleLate(workspaceId);
     await this.recoverLost(workspaceId);
+  }
+
+  /**
+   * Waits until the writes under way at these paths, above or below them, are in the log, by whichever process; not for
+   * long. False: some are not.
+   */
+  async ended(workspaceId: string, paths: readonly string[]): Promise<boolean> {
+    if (paths.length === 0) return true;
+    let open = new Set((await this.intents.touching(workspaceId, paths)).map(({ id }) => id));
+    for (const end = Date.now() + PATIENCE_MS; open.size > 0; await sleep(ENDED_PAUSE_MS)) {
+      if (Date.now() > end) return false;
+      await this.catchUp(workspaceId);
+      open = await this.intents.stillOpen(open);
+    }
+    return true;
   }
 
   private async begin(workspaceId: string, writer: Writer, targets: readonly Target[]): Promise<Intent> {

@@ -8,7 +8,7 @@ import { WorkspaceFolders } from '../core/index.js';
 import { ChangeLog } from './change-log.store.js';
 import type { Change } from './change-rows.store.js';
 import { RecordedWrites } from './recorded-writes.js';
-import { Scans, type Settled } from './scans.js';
+import { isUnknownYet, Scans, type Settled } from './scans.js';
 import { type Scan, ScansStore } from './unrecorded.store.js';
 import { WorkspaceQuota } from './workspace-quota.js';
 import type { Writer } from './writer.js';
@@ -67,14 +67,17 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
     if (this.config.runsJobs) await this.scans.recoverOld();
   }
 
-  /** Runs a command of at most `seconds`; returns its result and its changes, which are in the log then. */
+  /**
+   * Runs a command of at most `seconds`; returns its result and its changes, which are in the log then. Null: they are
+   * not known yet, and logged later.
+   */
   async around<T>(
     workspaceId: string,
     writer: Writer,
     seconds: number,
     command: () => Promise<T>,
     sandbox?: LastingSandbox,
-  ): Promise<{ result: T; changes: Change[] }> {
+  ): Promise<{ result: T; changes: Change[] | null }> {
     if (writer.type === 'run') await this.scans.recoverRun(workspaceId, writer.id);
     await this.writes.catchUp(workspaceId);
     await this.changes.beforeCommand(workspaceId, writer);
@@ -85,17 +88,20 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
       result => ({ result }),
       (error: unknown) => ({ error }),
     );
-    const { changes, next } = await this.end(scan, sandbox?.runsOn() ?? false);
+    const { changes = null, next } = await this.end(scan, sandbox?.runsOn() ?? false);
     if (sandbox && next) await this.watchBackground(sandbox, next);
     if ('error' in outcome) throw outcome.error;
     return { result: outcome.result, changes };
   }
 
-  private async end(scan: Scan, goesOn: boolean): Promise<Settled> {
+  private async end(scan: Scan, goesOn: boolean): Promise<Partial<Settled>> {
     try {
-      return await (goesOn ? this.scans.advance(scan, BACKGROUND_SECONDS, true) : this.scans.settle(scan));
+      return await (goesOn
+        ? this.scans.advanceOrSettle(scan, BACKGROUND_SECONDS, true)
+        : this.scans.settle(scan));
     } catch (error) {
       this.scans.settleLater(scan, error);
+      if (isUnknownYet(error)) return {};
       throw error;
     }
   }

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { isOutage, QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
-import { type Difference, KeyedLock, Snapshot } from '#libs/workspace-fs/index.js';
+import { type Difference, isWorkspaceError, KeyedLock, Snapshot } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { newId } from '../../platform/database/index.js';
 import { hasEndedHere } from '../../platform/leases/index.js';
@@ -10,6 +10,7 @@ import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { ChangeLog } from './change-log.store.js';
 import type { Change } from './change-rows.store.js';
+import { RecordedWrites } from './recorded-writes.js';
 import { type Scan, ScansStore } from './unrecorded.store.js';
 import type { Writer } from './writer.js';
 
@@ -24,6 +25,15 @@ const MAX_COMPARED = 200_000;
 const RETRY_MS = 2000;
 const STRAY_MS = 10 * 60_000;
 
+const WRITES_UNDER_WAY = 'Writes to the same files have not ended yet';
+
+/** What changed cannot be told from the writes of others at the moment. */
+class ChangesUnknown extends Error {}
+
+/** Whether the changes may become known later: the tree could not be listed, or others write to it. */
+export const isUnknownYet = (error: unknown): boolean =>
+  error instanceof ChangesUnknown || isWorkspaceError(error, 'busy');
+
 /** Comparisons of a workspace with an earlier snapshot of it, which outlives the process. */
 @Injectable()
 export class Scans implements OnApplicationShutdown {
@@ -37,6 +47,7 @@ export class Scans implements OnApplicationShutdown {
     private readonly scans: ScansStore,
     private readonly folders: WorkspaceFolders,
     private readonly changes: ChangeLog,
+    private readonly writes: RecordedWrites,
     private readonly log: Log,
   ) {}
 
@@ -81,10 +92,23 @@ export class Scans implements OnApplicationShutdown {
     return withQueryDeadline(QUERY_MS, () => this.settleNow(scan, seen));
   }
 
+  /** As {@link advance}, or without a next comparison where there is no room for its snapshot. */
+  async advanceOrSettle(scan: Scan, seconds: number, background: boolean): Promise<Settled> {
+    try {
+      return await this.advance(scan, seconds, background);
+    } catch (error) {
+      if (!isWorkspaceError(error, 'no_space')) throw error;
+      this.log.warn({ err: error, workspace_id: scan.workspace_id }, 'snapshot not saved, disk full');
+      return this.settle(scan);
+    }
+  }
+
   private async settleNow(scan: Scan, seen?: Snapshot): Promise<Settled> {
     const { id, workspace_id, writer_type, writer_id } = scan;
     try {
       const differences = await this.compare(scan, seen);
+      const paths = differences.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
+      if (!(await this.writes.ended(workspace_id, paths))) throw new ChangesUnknown(WRITES_UNDER_WAY);
       const changes = await this.recording.run(workspace_id, async () => {
         const own = await this.changes.missing(workspace_id, differences, scan);
         await this.changes.record(workspace_id, { type: writer_type, id: writer_id }, own);
@@ -106,8 +130,15 @@ export class Scans implements OnApplicationShutdown {
   }
 
   private async recover(scans: readonly Scan[]): Promise<void> {
-    for (const scan of scans)
-      if (!this.active.has(scan.id) && !this.late.has(scan.id)) await this.recoverOne(scan);
+    for (const scan of scans) {
+      if (this.active.has(scan.id) || this.late.has(scan.id)) continue;
+      try {
+        await this.recoverOne(scan);
+      } catch (error) {
+        if (!isUnknownYet(error)) throw error;
+        this.settleLater(scan, error);
+      }
+    }
   }
 
   async recoverRun(workspaceId: string, runId: string): Promise<void> {
@@ -120,21 +151,20 @@ export class Scans implements OnApplicationShutdown {
 
   /** Those of dead processes, and what this one could not end; the claim lets one process do it. */
   async recoverOrphaned(): Promise<void> {
-    const orphaned = await this.scans.claimOrphaned(id => this.active.has(id) || this.late.has(id));
-    for (const scan of orphaned) await this.recoverOne(scan);
+    await this.recover(await this.scans.claimOrphaned(id => this.active.has(id) || this.late.has(id)));
   }
 
   /** Those that a process of an earlier release left on this machine. */
   async recoverOld(): Promise<void> {
     for (const scan of await this.scans.withoutHolder())
-      if (hasEndedHere(scan.host, scan.pid)) await this.recoverOne(scan);
+      if (hasEndedHere(scan.host, scan.pid)) await this.recover([scan]);
   }
 
   private async recoverOne(scan: Scan): Promise<void> {
     try {
       await this.settle(scan);
     } catch (error) {
-      if (isOutage(error)) throw error;
+      if (isOutage(error) || isUnknownYet(error)) throw error;
       await this.giveUp(scan, error);
     }
   }

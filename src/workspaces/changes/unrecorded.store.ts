@@ -104,6 +104,23 @@ export class WriteIntents {
     return rows.filter(({ holder }) => gone.has(holder));
   }
 
+  /** Those that change something at these paths, above or below them. */
+  async touching(workspaceId: string, paths: readonly string[]): Promise<Intent[]> {
+    const open = await this.select(sql`workspace_id = ${workspaceId}`);
+    if (open.length === 0) return [];
+    const changed = new Set(paths);
+    const above = new Set(paths.flatMap(foldersAbove));
+    const touches = (path: string) =>
+      changed.has(path) || above.has(path) || foldersAbove(path).some(folder => changed.has(folder));
+    return open.filter(({ targets }) =>
+      targets.some(({ path, from }) => touches(path) || (from !== undefined && touches(from))),
+    );
+  }
+
+  async stillOpen(ids: ReadonlySet<string>): Promise<Set<string>> {
+    return new Set((await this.select(sql`id = any(${[...ids]}::uuid[])`)).map(({ id }) => id));
+  }
+
   async remove(id: string): Promise<void> {
     await sql`delete from workspace_write where id = ${id}::uuid`.execute(this.database.tables());
   }
@@ -115,6 +132,11 @@ export class WriteIntents {
     );
     return rows;
   }
+}
+
+function foldersAbove(path: string): string[] {
+  const names = path.split('/');
+  return names.slice(1).map((_, depth) => names.slice(0, depth + 1).join('/'));
 }
 
 /** Comparisons whose changes are not in the log yet: one for each command under way, or what it left running. */

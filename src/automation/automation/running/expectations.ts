@@ -21,11 +21,13 @@ export class Expectations {
     return run && globs.length > 0 ? this.unmet(globs, await this.written.of(run)) : null;
   }
 
-  /** What is missing among the files that were written. */
-  unmet(globs: readonly string[], paths: readonly string[]): string | null {
+  /** What is missing among the files that were written; null: they are not known. */
+  unmet(globs: readonly string[], paths: readonly string[] | null): string | null {
+    if (globs.length > 0 && paths === null)
+      return 'Which files it wrote is not known yet; look whether they are there';
     const missing = globs.filter(glob => {
       const pattern = new Glob(glob);
-      return !paths.some(path => pattern.matches(path));
+      return !paths?.some(path => pattern.matches(path));
     });
     return missing.length === 0 ? null : `It wrote no file that is ${missing.join(' or ')}`;
   }

@@ -154,7 +154,7 @@ export class ScriptWork {
     return {
       result,
       refusal,
-      paths: changes.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path),
+      paths: changes?.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path) ?? null,
     };
   }
 
