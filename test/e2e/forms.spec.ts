@@ -267,10 +267,14 @@ fields:
       await forms.send(made, { name: 'too' });
       expect(await forms.read(made)).toMatchObject({ waiting: 2, trouble: expect.stringContaining('full') });
       expect((await ada.client.delete(`/api/forms/${made.id}`)).status).toBe(409);
+      const query = `select retry_at < now() + interval '20 seconds' as soon from form where id = $1`;
+      let soon: unknown = null;
+      while (soon === null) soon = (await service.database.query<Json>(query, [made.id]))[0]?.soon;
+      expect(soon).toBe(true);
     } finally {
       quota.during = during;
     }
-    await ada.client.post(`/api/forms/${made.id}/rebuild`);
+    // Nobody has to say that there is room again.
     expect(await forms.written(made)).toMatchObject({ trouble: null });
     expect(await rowsOf(`${nameOf(made)}.csv`)).toEqual([['name'], ['kept'], ['too']]);
     expect((await notices('form.troubled')).filter(({ data }) => data.form_id === made.id)).toHaveLength(1);

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 
 const MAX_FORMS = 50;
-const RETRY_MINUTES = 5;
 
 /** Forms whose responses are to be written to their files. */
 @Injectable()
@@ -39,11 +38,11 @@ export class WaitingStore {
     await sql`update form set queued = false where id = ${formId}`.execute(this.database.tables());
   }
 
-  /** They stay where they are for some minutes; whether they were not in this trouble before. */
-  async fail(unit: UnitOfWork, formId: string, trouble: string): Promise<boolean> {
+  /** They stay where they are for so many seconds; whether they were not in this trouble before. */
+  async fail(unit: UnitOfWork, formId: string, trouble: string, seconds: number): Promise<boolean> {
     const { rows } = await sql<{ is_new: boolean }>`
       with before as (select id, trouble from form where id = ${formId} for no key update)
-      update form f set queued = false, trouble = ${trouble}, retry_at = now() + ${RETRY_MINUTES} * interval '1 minute'
+      update form f set queued = false, trouble = ${trouble}, retry_at = now() + ${seconds} * interval '1 second'
       from before b where f.id = b.id returning b.trouble is distinct from ${trouble} as is_new`.execute(
       unit.tables(),
     );

@@ -1,6 +1,7 @@
 import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { InsufficientStorage, problemOf } from '../../../platform/errors/index.js';
 import { defineEvent, Events } from '../../../platform/events/index.js';
 import { defineJob, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
 import { type NamedLease, NamedLeases } from '../../../platform/leases/index.js';
@@ -22,6 +23,9 @@ export const writeResponses = defineJob('write_form_responses', {
 });
 
 const BATCH = 1_000;
+const RETRY_SECONDS = 5 * 60;
+/** Room comes back without anybody telling. */
+const NO_ROOM_RETRY_SECONDS = 15;
 
 /**
  * Writes what was received to the files of forms. The row is the truth: a response is marked as written after the file has
@@ -61,7 +65,7 @@ export class ResponseWriter implements OnApplicationBootstrap {
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble === undefined) throw error;
-      await this.fail(form, trouble);
+      await this.fail(form, trouble, isForRoom(error) ? NO_ROOM_RETRY_SECONDS : RETRY_SECONDS);
     }
   }
 
@@ -111,9 +115,9 @@ export class ResponseWriter implements OnApplicationBootstrap {
     await this.events.publish(unit, formTroubled, { ...factsOf(form), problem });
   }
 
-  private async fail(form: FormRow, trouble: string): Promise<void> {
+  private async fail(form: FormRow, trouble: string, seconds = RETRY_SECONDS): Promise<void> {
     await this.database.transaction(async unit => {
-      if (await this.waiting.fail(unit, form.id, trouble))
+      if (await this.waiting.fail(unit, form.id, trouble, seconds))
         await this.events.publish(unit, formTroubled, {
           ...factsOf(form),
           problem: `${trouble} Nothing is lost.`,
@@ -125,8 +129,12 @@ export class ResponseWriter implements OnApplicationBootstrap {
 /** What people can do something about, in a sentence; undefined for anything else. */
 function troubleOf(error: unknown): string | undefined {
   if (error instanceof NoRoom)
-    return 'The workspace is full, so responses wait to be written: delete something, then rebuild the form or wait some minutes.';
+    return 'The workspace is full, so responses wait to be written: delete something, and they are written within a minute.';
   if (error instanceof WorkspaceFsError && error.code !== 'aborted')
     return `Responses wait to be written: ${error.message}. Mend that, then rebuild the form or wait some minutes.`;
-  return undefined;
+  return isForRoom(error) ? `Responses wait to be written: ${problemOf(error)?.detail}.` : undefined;
 }
+
+/** The workspace or a disk is full. */
+const isForRoom = (error: unknown): boolean =>
+  error instanceof NoRoom || problemOf(error) instanceof InsufficientStorage;
