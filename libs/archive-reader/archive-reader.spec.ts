@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
-import { gzipSync } from 'node:zlib';
+import { crc32, gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import tar from 'tar-stream';
 import { ZipFile } from 'yazl';
@@ -83,16 +83,136 @@ describe('an archive', () => {
     const broken = { name: 'ArchiveError', code: 'unreadable', message: /^The archive cannot be read: / };
     const zip = await zipOf(['a.txt', randomBytes(500)]);
     const tarGz = gzipSync(await plainTar());
-    for (const bytes of [zip.subarray(0, -30), tarGz.subarray(0, -20), Buffer.alloc(1024, 'x')])
+    for (const bytes of [zip.subarray(0, -30), tarGz.subarray(0, -20)])
       await expect(read(bytes)).rejects.toMatchObject({
         ...broken,
         message: expect.stringMatching(broken.message),
       });
   });
 
+  it.each<[string, string | Buffer]>([
+    ['a text', 'just text'],
+    ['a longer text', 'x'.repeat(2000)],
+    ['a text that begins as a zip', 'PK is no zip'],
+    ['a compressed text', gzipSync('x'.repeat(2000))],
+    ['a picture', Buffer.from('89504e470d0a1a0a'.padEnd(2048, '0'), 'hex')],
+  ])('is not %s', async (_, content) => {
+    await expect(read(Buffer.from(content))).rejects.toMatchObject({
+      code: 'unreadable',
+      message: 'The file is not a zip, tar or tar.gz archive',
+    });
+  });
+
+  it.each([
+    ['fd377a585a000004e6d6b446', 'an xz archive'],
+    ['425a683931415926', 'a bzip2 archive'],
+    ['28b52ffd04005900', 'a zstd archive'],
+    ['377abcaf271c0004', 'a 7z archive'],
+    ['526172211a070100', 'a RAR archive'],
+  ])('that begins with %s is refused as %s', async (begins, what) => {
+    await expect(read(Buffer.from(begins.padEnd(2048, '0'), 'hex'))).rejects.toMatchObject({
+      code: 'unreadable',
+      message: `The file is ${what}, and only zip, tar and tar.gz are unpacked here; pack it as one of them`,
+    });
+  });
+
   it('is refused where a header is out of proportion', async () => {
     const bytes = await tarOf([{ name: 'a.txt', pax: { comment: 'x'.repeat(70_000) } }, 'first']);
     await expect(read(bytes)).rejects.toMatchObject({ code: 'unreadable' });
+  });
+});
+
+/** A zip of one file as another maker would have written it. */
+interface Made {
+  readonly name: Buffer;
+  readonly host: number;
+  readonly flags?: number;
+  readonly method?: number;
+  readonly extra?: Buffer;
+}
+
+/** Local header, central header and end (APPNOTE.TXT 4.3.7, 4.3.12, 4.3.16). */
+function zipBy({ name, host, flags = 0, method = 0, extra = Buffer.alloc(0) }: Made): Buffer {
+  const content = Buffer.from('content');
+  const common = Buffer.alloc(26);
+  common.writeUInt16LE(20, 0);
+  common.writeUInt16LE(flags, 2);
+  common.writeUInt16LE(method, 4);
+  common.writeUInt32LE(crc32(content), 10);
+  common.writeUInt32LE(content.length, 14);
+  common.writeUInt32LE(content.length, 18);
+  common.writeUInt16LE(name.length, 22);
+  const local = Buffer.concat([Buffer.from('PK\x03\x04'), common, name, content]);
+  common.writeUInt16LE(extra.length, 24);
+  const central = Buffer.concat([
+    Buffer.from('PK\x01\x02'),
+    Buffer.from([20, host]),
+    common,
+    Buffer.alloc(14),
+    name,
+    extra,
+  ]);
+  const end = Buffer.alloc(18);
+  for (const at of [4, 6]) end.writeUInt16LE(1, at);
+  end.writeUInt32LE(central.length, 8);
+  end.writeUInt32LE(local.length, 12);
+  return Buffer.concat([local, central, Buffer.from('PK\x05\x06'), end]);
+}
+
+describe('names in a zip', () => {
+  const [DOS, UNIX, MACOS] = [0, 3, 19];
+  const CP437 = Buffer.from('gr\x94\xe1e.txt', 'latin1');
+  const unicodePath = (name: Buffer, path: string) => {
+    const data = Buffer.concat([Buffer.alloc(5), Buffer.from(path)]);
+    data[0] = 1;
+    data.writeUInt32LE(crc32(name), 1);
+    const head = Buffer.alloc(4);
+    head.writeUInt16LE(0x7075, 0);
+    head.writeUInt16LE(data.length, 2);
+    return Buffer.concat([head, data]);
+  };
+
+  it.each<[string, Made, string]>([
+    ['Linux zip', { name: Buffer.from('größe.txt'), host: UNIX }, 'größe.txt'],
+    [
+      'the macOS Finder',
+      { name: Buffer.from('größe.txt'.normalize('NFD')), host: MACOS },
+      'größe.txt'.normalize('NFD'),
+    ],
+    ['another with UTF-8', { name: Buffer.from('名前.txt'), host: DOS }, '名前.txt'],
+    ['MS-DOS', { name: CP437, host: DOS }, 'größe.txt'],
+    [
+      'one that also has it in Unicode',
+      { name: CP437, host: DOS, extra: unicodePath(CP437, '名/前.txt') },
+      '名/前.txt',
+    ],
+    [
+      'one whose Unicode name is of another',
+      { name: CP437, host: DOS, extra: unicodePath(Buffer.from('x'), 'y') },
+      'größe.txt',
+    ],
+    ['PowerShell', { name: Buffer.from('a\\b\\c.txt'), host: DOS }, 'a/b/c.txt'],
+    ['PowerShell, outside', { name: Buffer.from('..\\..\\c.txt'), host: DOS }, '../../c.txt'],
+  ])('are read as %s wrote them', async (_, made, name) => {
+    expect(await read(zipBy(made))).toEqual([[name, 'file', 'content']]);
+  });
+
+  it('with a backslash at the end are folders', async () => {
+    expect(await read(zipBy({ name: Buffer.from('a\\b\\'), host: DOS }))).toEqual([
+      ['a/b/', 'directory', undefined],
+    ]);
+  });
+
+  it.each([
+    ['encrypted', { flags: 1 }, /^The archive is encrypted; unpack it where/],
+    ['encrypted strongly', { flags: 0x41 }, /^The archive is encrypted; unpack it where/],
+    ['compressed otherwise', { method: 14 }, /^"secret" in the archive is compressed by method 14/],
+  ])('are not given of what is %s', async (_, how, message) => {
+    const reading = read(zipBy({ name: Buffer.from('secret'), host: UNIX, ...how }));
+    await expect(reading).rejects.toMatchObject({
+      code: 'unreadable',
+      message: expect.stringMatching(message),
+    });
   });
 });
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
@@ -78,11 +79,28 @@ const S_IFMT = 0o170000;
 const S_IFREG = 0o100000;
 const S_IFDIR = 0o040000;
 
+/** How a zip begins: with an entry, with its end where it is empty, or as a part of several. */
+const ZIP = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08'];
+
+/** Other archives, by how they begin. */
+const OTHERS: readonly (readonly [begins: string, name: string])[] = [
+  ['\xfd7zXZ\0', 'an xz archive'],
+  ['BZh', 'a bzip2 archive'],
+  ['\x28\xb5\x2f\xfd', 'a zstd archive'],
+  ["7z\xbc\xaf'\x1c", 'a 7z archive'],
+  ['Rar!', 'a RAR archive'],
+];
+
 /** The entries of a zip, tar or tar.gz, told apart by how it begins. @throws ArchiveError; whatever `meter` throws */
 export async function* entriesOf(file: ArchiveFile, meter: Meter): AsyncGenerator<ArchiveEntry> {
-  const head = await file.readAt(0, 4);
-  const isZip = head.subarray(0, 2).toString('latin1') === 'PK';
-  const isGzip = head[0] === 0x1f && head[1] === 0x8b;
+  const head = (await file.readAt(0, 8)).toString('latin1');
+  const isZip = ZIP.some(begins => head.startsWith(begins));
+  const isGzip = head.startsWith('\x1f\x8b');
+  const [, other] = OTHERS.find(([begins]) => head.startsWith(begins)) ?? [];
+  if (other !== undefined)
+    throw unreadable(
+      `The file is ${other}, and only zip, tar and tar.gz are unpacked here; pack it as one of them`,
+    );
   try {
     yield* isZip ? zipEntries(file, meter) : tarEntries(file, isGzip, meter);
   } catch (error) {
@@ -107,7 +125,8 @@ function contentOf(stream: Readable): AsyncIterable<Uint8Array> {
 
 function explained(error: unknown): unknown {
   if (!(error instanceof Error) || !isFaultOfArchive(error)) return error;
-  return new ArchiveError('unreadable', `The archive cannot be read: ${error.message}`);
+  if (error.message === 'strong encryption is not supported') return unreadable(ENCRYPTED);
+  return unreadable(`The archive cannot be read: ${error.message}`);
 }
 
 /** Its readers report a broken archive by plain errors, or zlib's. */
@@ -115,33 +134,71 @@ function isFaultOfArchive(error: Error & { code?: string }): boolean {
   return error.constructor === Error && (error.code === undefined || error.code.startsWith('Z_'));
 }
 
+const NO_ARCHIVE = 'The file is not a zip, tar or tar.gz archive';
+/** What tar-stream says of what is none. */
+const NO_TAR = /^(?:Invalid tar header|Unexpected end of data)/;
+const ENCRYPTED = 'The archive is encrypted; unpack it where its password is known, and pack it without one';
+
+function unreadable(message: string): ArchiveError {
+  return new ArchiveError('unreadable', message);
+}
+
 async function* zipEntries(file: ArchiveFile, meter: Meter): AsyncGenerator<ArchiveEntry> {
   const zip = await yauzl.fromRandomAccessReaderPromise(new FileReader(file), file.entry.size, {
     autoClose: false,
     lazyEntries: true,
-    strictFileNames: true,
+    decodeStrings: false,
   });
   refuseIfTooMany(zip.entryCount);
   let entries = 0;
   for await (const entry of zip.eachEntry()) {
     if (++entries % ENTRIES_IN_A_TURN === 0) await setImmediate();
     meter(entry.uncompressedSize);
+    const name = nameOf(entry);
+    const type = typeOf(entry, name);
+    if (type === 'file') refuseUnlessReadable(entry, name);
     yield {
-      name: entry.fileName,
-      type: typeOf(entry),
+      name,
+      type,
       size: entry.uncompressedSize,
       open: async () => contentOf(await zip.openReadStreamPromise(entry)),
     };
   }
 }
 
-function typeOf({ fileName, externalFileAttributes, versionMadeBy }: yauzl.Entry): ArchiveEntry['type'] {
-  if (fileName.endsWith('/')) return 'directory';
+/**
+ * The name, with folders after slashes. Linux zip and the macOS Finder write UTF-8 without the flag that says so
+ * (APPNOTE.TXT appendix D), and PowerShell 5 writes backslashes (4.4.17.1 allows none). What is not UTF-8 is code page 437.
+ */
+function nameOf({ fileNameRaw, extraFields, generalPurposeBitFlag }: yauzl.Entry): string {
+  const flags = isUtf8(fileNameRaw) ? generalPurposeBitFlag | UTF8_FLAG : generalPurposeBitFlag;
+  return yauzl.getFileNameLowLevel(flags, fileNameRaw, extraFields, false).replaceAll('\\', '/');
+}
+
+const UTF8_FLAG = 0x800;
+const STORED = 0;
+const DEFLATED = 8;
+
+/** Before anything is unpacked, not in the middle. */
+function refuseUnlessReadable(entry: yauzl.Entry, name: string): void {
+  if (entry.isEncrypted()) throw unreadable(ENCRYPTED);
+  const { compressionMethod: method } = entry;
+  if (method !== STORED && method !== DEFLATED)
+    throw unreadable(
+      `${JSON.stringify(name)} in the archive is compressed by method ${method}, which is not read here; pack it with deflate`,
+    );
+}
+
+function typeOf({ externalFileAttributes, versionMadeBy }: yauzl.Entry, name: string): ArchiveEntry['type'] {
+  if (name.endsWith('/')) return 'directory';
   // Only where Unix made it does the upper half hold a mode (APPNOTE.TXT 4.4.15).
-  const mode = versionMadeBy >> 8 === 3 ? (externalFileAttributes >>> 16) & S_IFMT : 0;
+  const mode = UNIX_MAKERS.includes(versionMadeBy >> 8) ? (externalFileAttributes >>> 16) & S_IFMT : 0;
   if (mode === S_IFDIR) return 'directory';
   return mode === 0 || mode === S_IFREG ? 'file' : 'other';
 }
+
+/** Unix, and macOS. */
+const UNIX_MAKERS = [3, 19];
 
 /** The reader asks for less than a hundred bytes at a time. */
 const WINDOW_BYTES = 64 * 1024;
@@ -218,6 +275,9 @@ async function* tarEntries(file: ArchiveFile, isGzip: boolean, meter: Meter): As
       };
       if (!taken) entry.resume();
     }
+  } catch (error) {
+    if (entries === 0 && error instanceof Error && NO_TAR.test(error.message)) throw unreadable(NO_ARCHIVE);
+    throw error;
   } finally {
     bytes.destroy();
     plain.destroy();

@@ -47,6 +47,20 @@ it.each<[string, Record<string, string>]>([
   expect(made.length).toBeLessThanOrEqual(1);
 });
 
+it('takes names in one form, refuses one that is there twice, and those with a drive letter', async () => {
+  const planned = async (contents: Record<string, string>) => {
+    writeFileSync(onDisk('x.tar'), await tarOf(contents));
+    await using archive = await files.openRead('x.tar');
+    const extraction = new Extraction(files, archive, 'out', 100_000);
+    await extraction.run(await extraction.plan(ROOM));
+  };
+  await planned({ [`${'größe'.normalize('NFD')}/a`]: '1', 'with\\back': '2' });
+  expect(readdirSync(onDisk('out')).sort()).toEqual(['größe'.normalize('NFC'), 'with\\back']);
+  const both = { ['é'.normalize('NFD')]: '1', ['é'.normalize('NFC')]: '2' };
+  await expect(planned(both)).rejects.toThrow('The archive holds "out/é" twice');
+  await expect(planned({ 'C:/x': '1' })).rejects.toThrow('leads outside');
+});
+
 it('counts the folders that are to be made, those between included', async () => {
   writeFileSync(onDisk('x.tar'), await tarOf({ 'a/b/c/d.txt': '1', 'a/e/': '', 'f.txt': '1' }));
   await using archive = await files.openRead('x.tar');

@@ -15,6 +15,8 @@ const MAX_RATIO = 200;
 /** … where it comes to more than this. */
 const HARMLESS_BYTES = 10 * 1024 * 1024;
 const MAX_SKIPPED = 1000;
+/** An absolute path, one with a drive letter, or one with `..` in it. */
+const LEADS_OUTSIDE = /^(?:[a-z]:)?\/|(?:^|\/)\.\.(?:\/|$)/i;
 
 export interface Plan {
   entries: number;
@@ -42,6 +44,7 @@ export class Extraction {
   async plan(room: { bytes: number; files: number }): Promise<Plan> {
     const plan: Plan = { entries: 0, files: 0, folders: 0, bytes: 0, unchanged: 0, skipped: [] };
     const folders = new Set<string>();
+    const paths = new Set<string>();
     for await (const entry of entriesOf(this.archive, this.meter(room.bytes))) {
       const path = this.pathOf(entry);
       if (entry.type !== 'other') addFolders(folders, entry.type === 'file' ? parentOf(path) : path);
@@ -49,6 +52,8 @@ export class Extraction {
       refuseIfTooMany(folders.size);
       if (entry.type === 'other' && plan.skipped.length < MAX_SKIPPED) plan.skipped.push(entry.name);
       if (entry.type !== 'file') continue;
+      if (paths.has(path)) throw new Invalid(`The archive holds ${quotePath(path)} twice`);
+      paths.add(path);
       if (entry.size > this.maxFileBytes)
         throw new TooLarge(
           `${quotePath(entry.name)} has ${entry.size} bytes; a file may have ${this.maxFileBytes} here`,
@@ -102,9 +107,10 @@ export class Extraction {
   }
 
   private pathOf({ name }: ArchiveEntry): string {
-    if (name.startsWith('/') || name.includes('\\') || name.split('/').includes('..'))
+    if (LEADS_OUTSIDE.test(name))
       throw new Invalid(`The archive holds the path ${quotePath(name)}, which leads outside`);
-    return normalizePath(`${this.folder}/${name}`);
+    // As sites and forms have them: macOS writes names in decomposed form, which others cannot type.
+    return normalizePath(`${this.folder}/${name.normalize('NFC')}`);
   }
 
   /** Throws where something else is in its place. */
