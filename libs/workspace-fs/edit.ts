@@ -50,8 +50,9 @@ export function edit(tree: Tree, path: string, options: EditOptions): Promise<Ed
       throw new WorkspaceFsError('precondition_failed', path);
     }
     const { beforePlacing, around = (_growth, work) => work() } = options;
-    const { text: edited, at, ...change } = await editText(path, text, options, limitOf(tree));
-    await options.check?.(etag, () => excerptOf(text, at, at + options.old_text.length, change.line));
+    const fitted = withLineEndsOf(text, options);
+    const { text: edited, at, ...change } = await editText(path, text, fitted, limitOf(tree));
+    await options.check?.(etag, () => excerptOf(text, at, at + fitted.old_text.length, change.line));
     return around(Buffer.byteLength(edited) - size, async () => {
       const { entry } = await write(tree, path, edited, { ifMatch: etag, beforePlacing }, (_path, work) =>
         work(),
@@ -61,15 +62,19 @@ export function edit(tree: Tree, path: string, options: EditOptions): Promise<Ed
   });
 }
 
-/** A text in which something is replaced: what becomes of it, which may have `limit` bytes; `path` is what errors name. */
+/**
+ * A text in which something is replaced: what becomes of it, which may have `limit` bytes; `path` is what errors name. Lines
+ * end as those of the text do.
+ */
 export async function editText(
   path: string,
   text: string,
   options: TextEdit,
   limit = MAX_EDITED_BYTES,
 ): Promise<EditedText> {
-  const { old_text, new_text } = options;
-  const replacements = await countReplacements(text, path, options);
+  const fitted = withLineEndsOf(text, options);
+  const { old_text, new_text } = fitted;
+  const replacements = await countReplacements(text, path, fitted);
   const growth = replacements * (Buffer.byteLength(new_text) - Buffer.byteLength(old_text));
   refuseIfTooLarge(limit, path, Buffer.byteLength(text) + growth);
   const edited = await replaced(text, old_text, new_text);
@@ -77,6 +82,22 @@ export async function editText(
   const at = text.indexOf(old_text);
   const line = 1 + (await countIn(text.slice(0, at), '\n', 1));
   return { text: edited, at, replacements, line, excerpt: excerptOf(edited, at, at + new_text.length, line) };
+}
+
+const LONE_LF = /(?<!\r)\n/g;
+
+/** An edit of a text whose lines end in CR LF, for who knows them as ending in LF; others are as given. */
+function withLineEndsOf(text: string, edit: TextEdit): TextEdit {
+  const { old_text, new_text } = edit;
+  if (!text.includes('\r\n')) return edit;
+  const old = old_text.replace(LONE_LF, '\r\n');
+  const isMeant = old !== old_text && !text.includes(old_text) && text.includes(old);
+  const at = text.indexOf(isMeant ? old : old_text);
+  // The line end of the place decides where lines end differently.
+  const end = text.indexOf('\n', Math.max(0, at));
+  const decides = end === -1 ? text.lastIndexOf('\n') : end;
+  if (text[decides - 1] !== '\r') return edit;
+  return { ...edit, old_text: isMeant ? old : old_text, new_text: new_text.replace(LONE_LF, '\r\n') };
 }
 
 /** Before anything of that size is made. */
@@ -107,9 +128,7 @@ async function countReplacements(
   const where = quotePath(path);
   const count = await countIn(text, old_text, replace_all ? old_text.length : 1);
   if (count === 0) {
-    const hint = text.includes(old_text.replaceAll('\n', '\r\n'))
-      ? 'its lines end in CR LF'
-      : await nearest(text, old_text);
+    const hint = await nearest(text, old_text);
     const message = `The text to replace was not found in ${where}${hint ? `; ${hint}` : ''}`;
     throw new WorkspaceFsError('no_match', path, message);
   }

@@ -232,12 +232,30 @@ describe('edit', () => {
     const edit = (old_text: string) => workspace.fs.edit('a', { old_text, new_text: 'x' });
     await expect(edit('zzz')).rejects.toMatchObject({ code: 'no_match' });
     await expect(edit('')).rejects.toMatchObject({ code: 'no_match' });
-    await expect(edit('aaa\nbbb')).rejects.toThrow('CR LF');
     await expect(edit('aa')).rejects.toMatchObject({
       code: 'ambiguous',
       message: expect.stringContaining('2 times'),
     });
     expect(readFileSync(workspace.at('a'), 'utf8')).toBe('aaa\r\nbbb\r\n');
+  });
+
+  it.each<[string, { old_text: string; new_text: string; replace_all?: boolean }, string]>([
+    ['over several lines', { old_text: 'a\nb', new_text: 'x\ny\nz' }, 'x\r\ny\r\nz\r\nc\r\na\r\n'],
+    ['within one', { old_text: 'b', new_text: 'x\ny' }, 'a\r\nx\r\ny\r\nc\r\na\r\n'],
+    ['at the end', { old_text: 'c\na\n', new_text: 'c\n' }, 'a\r\nb\r\nc\r\n'],
+    ['as it is there', { old_text: 'a\r\nb', new_text: 'x\r\ny' }, 'x\r\ny\r\nc\r\na\r\n'],
+    ['all', { old_text: 'a\n', new_text: 'x\n\n', replace_all: true }, 'x\r\n\r\nb\r\nc\r\nx\r\n\r\n'],
+  ])('keeps lines that end in CR LF: %s', async (_, given, text) => {
+    await workspace.put('a', 'a\r\nb\r\nc\r\na\r\n');
+    await workspace.fs.edit('a', given);
+    expect(readFileSync(workspace.at('a'), 'utf8')).toBe(text);
+  });
+
+  it('ends lines as those around them end where a file has both', async () => {
+    await workspace.put('a', 'a\r\nb\nc\r\n');
+    await workspace.fs.edit('a', { old_text: 'b\n', new_text: 'x\ny\n' });
+    await workspace.fs.edit('a', { old_text: 'c', new_text: 'd\ne' });
+    expect(readFileSync(workspace.at('a'), 'utf8')).toBe('a\r\nx\ny\nd\r\ne\r\n');
   });
 
   it('shows the first change with the lines around it', async () => {
