@@ -48,6 +48,20 @@ describe('what sandboxes connect to', () => {
     );
   });
 
+  it('is opened by the first hosts alone, and stays closed where an admin has closed it', async () => {
+    const other = `/api/workspaces/${await service.workspace(ada)}/egress`;
+    const hosts = ['api.example.com'];
+    expect((await ada.client.patch(other, { hosts: [] })).body).toMatchObject({ mode: 'none' });
+    const another = `/api/workspaces/${await service.workspace(ada)}/egress`;
+    expect((await ada.client.patch(another, { hosts })).body).toMatchObject({
+      mode: 'allow',
+      reachable: hosts,
+    });
+    await ada.client.patch(another, { mode: 'none' });
+    const { body } = await ada.client.patch(another, { hosts: ['other.example.com'] });
+    expect(body).toMatchObject({ mode: 'none', hosts: ['other.example.com'], reachable: [] });
+  });
+
   it('is set by an admin, in one form, and in the audit log', async () => {
     const editor = await service.person('Editor');
     await service.join(editor, {

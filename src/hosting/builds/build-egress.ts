@@ -74,7 +74,8 @@ export class BuildEgress {
 
   /** How a host gets to be reached. */
   advice(phase: 'install' | 'build'): string {
-    const byAdmin = 'an admin of the workspace adds it with PATCH /api/workspaces/{id}/egress';
+    const byAdmin =
+      'an admin of the workspace adds it to hosts, with mode allow, by PATCH /api/workspaces/{id}/egress';
     if (this.mode === 'workspace') return `To let it through, ${byAdmin}.`;
     if (phase === 'install')
       return 'An operator of this installation names registries in SITE_BUILD_REGISTRIES.';

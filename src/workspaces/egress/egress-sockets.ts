@@ -28,7 +28,7 @@ import { PLACEHOLDER, Trust } from './trust.js';
 
 const SHOWN = 20;
 const ADVICE =
-  'To let it through, an admin of the workspace adds it with PATCH /api/workspaces/{id}/egress; without that, do without it.';
+  'To let it through, an admin of the workspace adds it to hosts, with mode allow, by PATCH /api/workspaces/{id}/egress; without that, do without it.';
 
 const CREDENTIAL_ADVICE =
   'To permit it, a person who manages the connection adds the method and the path to its grant for this workspace.';

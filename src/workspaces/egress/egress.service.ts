@@ -9,7 +9,7 @@ import { Field } from '../../platform/dto/index.js';
 import { Conflict, Invalid, translateErrors } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { WorkspaceId, WorkspacesStore } from '../core/index.js';
-import { EGRESS_MODES, type EgressRule, EgressStore, egressTopic } from './egress.store.js';
+import { EGRESS_MODES, type EgressRule, EgressStore, egressTopic, NOTHING } from './egress.store.js';
 
 export const EGRESS_PRESETS = Object.keys(presets) as (keyof typeof presets)[];
 
@@ -17,7 +17,7 @@ const HOSTS = { list: true, max: 255, example: ['api.example.com', '*.pythonhost
 
 export class UpdateEgress extends WorkspaceId {
   @Field.choice(
-    'none: sandboxes reach no network; allow: they reach the hosts below, over HTTP and HTTPS',
+    'none: sandboxes reach no network; allow: they reach the hosts below, over HTTP and HTTPS. The first hosts or presets of a workspace set it to allow',
     EGRESS_MODES,
     { optional: true, shown: true, example: 'none' },
   )
@@ -99,8 +99,11 @@ export class EgressService {
         'workspace.update',
         workspace_id,
       );
-      const before = await this.egress.rule(workspace_id, unit);
-      const { mode = before.mode, presets = before.presets } = changes;
+      const set = await this.egress.find(workspace_id, unit);
+      const before = set ?? NOTHING;
+      const { presets = before.presets } = changes;
+      const listsFirst = !set && (hosts?.length || presets.length);
+      const { mode = listsFirst ? 'allow' : before.mode } = changes;
       if (mode !== 'none' && this.config.sandboxEgress === 'none')
         throw new Conflict('This installation lets no sandbox connect to anything (SANDBOX_EGRESS=none)');
       const after = { mode, hosts: hosts ?? before.hosts, presets: [...new Set(presets)] };

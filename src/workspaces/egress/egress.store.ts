@@ -15,7 +15,8 @@ export interface EgressRule {
 
 export const egressTopic = defineTopic('egress');
 
-const NOTHING: EgressRule = { mode: 'none', hosts: [], presets: [] };
+/** The rule of a workspace for which nobody has set one. */
+export const NOTHING: EgressRule = { mode: 'none', hosts: [], presets: [] };
 
 @Injectable()
 export class EgressStore {
@@ -24,12 +25,17 @@ export class EgressStore {
     private readonly database: Database,
   ) {}
 
-  async rule(workspaceId: string, unit?: UnitOfWork): Promise<EgressRule> {
+  async rule(workspaceId: string): Promise<EgressRule> {
+    return (await this.find(workspaceId)) ?? NOTHING;
+  }
+
+  /** Undefined where nobody has set one. */
+  async find(workspaceId: string, unit?: UnitOfWork): Promise<EgressRule | undefined> {
     const { rows } = await sql<EgressRule>`
       select mode, hosts, presets from workspace_egress where workspace_id = ${workspaceId}`.execute(
       (unit ?? this.database).tables(),
     );
-    return rows[0] ?? NOTHING;
+    return rows[0];
   }
 
   async put(

@@ -118,7 +118,7 @@ export class GitSandbox {
     const reachable = await this.egress.reachable(user.workspaceId, list);
     if (this.config.sandboxEgress === 'none' || !new AllowList(reachable).allows(host))
       throw new Conflict(
-        `${host} cannot be reached from this workspace: grant a connection for it, or have an admin add it with PATCH /api/workspaces/{id}/egress`,
+        `${host} cannot be reached from this workspace: grant a connection for it, or have an admin add it to hosts, with mode allow, by PATCH /api/workspaces/{id}/egress`,
       );
     return list;
   }
