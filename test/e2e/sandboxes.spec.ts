@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Leases } from '../../src/platform/leases/index.js';
+import { gitIdentityOf } from '../../src/workspaces/sandboxes/git-identity.js';
 import type { Json } from '../harness/client.js';
 import { createParser } from '../harness/event-stream.js';
 import { type Person, TestService } from '../harness/service.js';
@@ -39,6 +40,38 @@ async function begin(command: string): Promise<{ finished: Promise<Json> }> {
   await next('tool.output');
   return { finished: next('tool.finished') };
 }
+
+describe('git in a sandbox', () => {
+  const commit = 'git commit --quiet --allow-empty -m x && git log -1 --format="%an <%ae>, %cn <%ce>"';
+  const said = async (command: string) => {
+    const { body } = await ada.client.post(`/api/workspaces/${workspace}/tools/bash`, { input: { command } });
+    return body.output;
+  };
+
+  it('commits as who calls, unless a repository or its user says otherwise', async () => {
+    const { name, email } = (await ada.client.get('/api/auth/me')).body;
+    const ours = `${name} <${email}>`;
+    expect(await said(`mkdir repo; cd repo; git init --quiet; ${commit}`)).toBe(`${ours}, ${ours}`);
+    const theirs = 'git config --global user.name Bo; git config --global user.email bo@example.org';
+    const bo = 'Bo <bo@example.org>';
+    expect(await said(`cd repo; ${theirs}; ${commit}`)).toBe(`${bo}, ${bo}`);
+    expect(await said(`cd repo; git config user.name Cy; ${commit}`)).toBe(`Cy <${email}>, Cy <${email}>`);
+    expect(await said(`cd repo; GIT_AUTHOR_NAME=Di ${commit}`)).toBe(`Di <${email}>, Cy <${email}>`);
+  });
+
+  it('commits as a service account, whose name may be anything', async () => {
+    const { files } = gitIdentityOf({ name: 'a "b" \\ #c;\n[core]\n\tpager = x', email: null });
+    const write = `printf %s ${JSON.stringify(Buffer.from(String(files.gitconfig)).toString('base64'))} | base64 -d > config`;
+    const read = 'GIT_CONFIG_SYSTEM=config git config --system --includes --list';
+    expect(await said(`${write}; ${read}; rm config`)).toBe(
+      [
+        'include.path=/etc/gitconfig',
+        'user.name=a "b" \\ #c; [core] pager = x',
+        'user.email=noreply@atelier.invalid',
+      ].join('\n'),
+    );
+  });
+});
 
 describe('sandboxes', () => {
   it('are listed while they run, and can be ended', async () => {

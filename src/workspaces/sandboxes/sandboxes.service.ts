@@ -20,6 +20,7 @@ import { Log } from '../../platform/log/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../core/index.js';
 import { type EgressList, EgressSockets } from '../egress/index.js';
 import { ActionSockets, type ActionSource } from './actions/action-sockets.js';
+import { gitIdentityOf } from './git-identity.js';
 import { Isolation } from './isolation.js';
 import { type Gauge, type NameClaim, RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
 import type { SandboxCaller } from './running-sandboxes.store.js';
@@ -110,7 +111,7 @@ export class SandboxEnvironments {
         ? await this.egress.open({ workspaceId: workspace.id, owner, ...uses }, reach)
         : undefined;
     const socket = actions && (await this.sockets.open(actions, owner));
-    const shown = await this.shownFiles.open(caller, owner);
+    const shown = await this.shownFiles.open(caller, owner, actor && gitIdentityOf(actor));
     const env: Record<string, string> = { ...egress?.env };
     const readOnlyBinds = [...(egress?.binds ?? [])];
     if (socket) {

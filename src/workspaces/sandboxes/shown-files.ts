@@ -35,15 +35,16 @@ export class ShownFiles {
     this.sources.push(source);
   }
 
-  /** `owner`: the account that reads them, if it is not the service's own. */
+  /** `owner`: the account that reads them, if it is not the service's own; `more`: what this sandbox is shown besides. */
   async open(
     caller: SandboxCaller,
     owner: { readonly uid: number; readonly gid: number } | undefined,
+    more: FilesToShow | undefined,
   ): Promise<ShownFolder[]> {
     const all = await Promise.all(this.sources.map(source => source(caller)));
     const open: ShownFolder[] = [];
     try {
-      for (const shown of all) if (shown) open.push(await this.folderOf(shown, owner));
+      for (const shown of [...all, more]) if (shown) open.push(await this.folderOf(shown, owner));
       return open;
     } catch (error) {
       await Promise.all(open.map(each => each.close()));
