@@ -12,6 +12,8 @@ import { flush } from './flush.js';
 import { type Listing, type ListOptions, list } from './list.js';
 import { makeDirectory } from './make-directory.js';
 import { move } from './move.js';
+import { NewFiles } from './new-files.js';
+import { inFormThere } from './normal-form.js';
 import type { OpenFile } from './open-file.js';
 import { type Overview, type OverviewOptions, overview } from './overview.js';
 import { parentOf, workspacePath } from './path.js';
@@ -61,6 +63,21 @@ export class WorkspaceFs {
       after = next ?? undefined;
     } while (after !== undefined);
     return all;
+  }
+
+  /**
+   * A path as it is there: where nothing has its name, the only other that differs in Unicode normalization alone. As given
+   * where neither is there.
+   */
+  async existing(path: string): Promise<string> {
+    const given = workspacePath(path);
+    const there = await inFormThere(this.tree, given);
+    return there.isThere ? there.path : given;
+  }
+
+  /** As {@link existing}, of what is to be written: what is not there is named in composed form (NFC). */
+  async writable(path: string): Promise<string> {
+    return (await inFormThere(this.tree, workspacePath(path))).path;
   }
 
   /** Of a link itself, never of what it points to. */
@@ -138,6 +155,24 @@ export class WorkspaceFs {
   /** Writes a whole file and the folders it needs: durable when it returns, and never to be seen half written. */
   async write(path: string, source: FileSource, options: WriteOptions = {}): Promise<Written> {
     return write(this.tree, workspacePath(path), source, options);
+  }
+
+  /**
+   * Runs `work`, which adds new files; `onPlaced` is told of each that can be seen. Durable when it returns; where it fails,
+   * some are written and the others leave nothing.
+   */
+  async writeNew(
+    work: (add: (path: string, source: AsyncIterable<Uint8Array>) => Promise<void>) => Promise<void>,
+    onPlaced: (entry: Entry) => void,
+  ): Promise<void> {
+    const files = new NewFiles(this.tree, () => this.flush(), onPlaced);
+    try {
+      await work((path, source) => files.add(workspacePath(path), source));
+      await files.finish();
+    } catch (error) {
+      await files.abandon(error);
+      throw error;
+    }
   }
 
   /** Replaces text that occurs exactly once, or all of it with `replace_all`. */

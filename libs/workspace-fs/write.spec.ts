@@ -219,6 +219,50 @@ describe('conditional writes', () => {
   });
 });
 
+describe('new files', () => {
+  const bytes = async function* (text: string) {
+    yield Buffer.from(text);
+  };
+
+  it('are written by the hundred, each told of, and never over what is there', async () => {
+    const placed: string[] = [];
+    const note = ({ path }: { path: string }) => void placed.push(path);
+    const paths = Array.from({ length: 450 }, (_, n) => `new/${n % 3}/${n}`);
+    await workspace.fs.writeNew(async add => {
+      for (const path of paths) await add(path, bytes(path));
+    }, note);
+    expect(placed).toEqual(paths);
+    for (const path of paths) expect(readFileSync(workspace.at(path), 'utf8')).toBe(path);
+    const over = workspace.fs.writeNew(async add => {
+      await add('before', bytes('x'));
+      await add('new/0/0', bytes('y'));
+      await add('after', bytes('z'));
+    }, note);
+    await expect(over).rejects.toMatchObject({ code: 'precondition_failed', path: 'new/0/0' });
+    expect(readFileSync(workspace.at('new/0/0'), 'utf8')).toBe('new/0/0');
+    expect(placed.slice(450)).toEqual(['before']);
+    expect(workspace.names().filter(name => !name.startsWith('new'))).toEqual(['before']);
+  });
+
+  it('leave nothing, and no descriptor open, where a source fails', async () => {
+    const before = openDescriptors();
+    const failing = async function* () {
+      yield Buffer.from('some');
+      throw new Error('broken off');
+    };
+    const writing = workspace.fs.writeNew(
+      async add => {
+        await add('a', bytes('a'));
+        await add('b/c', failing());
+      },
+      () => undefined,
+    );
+    await expect(writing).rejects.toThrow('broken off');
+    expect(workspace.names()).toEqual([]);
+    expect(openDescriptors()).toBe(before);
+  });
+});
+
 describe('edit', () => {
   it('replaces text that occurs once', async () => {
     await workspace.put('a', 'one $& two');

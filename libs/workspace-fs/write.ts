@@ -40,7 +40,7 @@ export interface Written {
   created: boolean;
 }
 
-const NEW_FILE_MODE = 0o644n;
+export const NEW_FILE_MODE = 0o644n;
 
 type Exclusion = (path: string, work: () => Promise<Written>) => Promise<Written>;
 
@@ -145,6 +145,6 @@ async function place(staged: StagedFile, path: string, options: WriteOptions): P
   }
 }
 
-function alreadyThere(path: string): WorkspaceFsError {
+export function alreadyThere(path: string): WorkspaceFsError {
   return new WorkspaceFsError('precondition_failed', path, `${quotePath(path)} already exists`);
 }

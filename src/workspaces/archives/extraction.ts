@@ -75,7 +75,17 @@ export class Extraction {
    * Writes each file whole or not at all; `changes` has what was written also when it fails in the middle. Fails where the
    * archive holds more by now than was planned for: it lies where others write.
    */
-  async run({ entries, bytes }: Plan): Promise<void> {
+  run(plan: Plan): Promise<void> {
+    return this.files.writeNew(
+      add => this.unpack(plan, add),
+      ({ path, size, etag }) => this.changes.push({ path, kind: 'created', size, etag }),
+    );
+  }
+
+  private async unpack(
+    { entries, bytes }: Plan,
+    add: (path: string, source: AsyncIterable<Uint8Array>) => Promise<void>,
+  ): Promise<void> {
     const left = { entries, bytes };
     for await (const entry of entriesOf(this.archive, this.meter(bytes))) {
       const path = this.pathOf(entry);
@@ -84,9 +94,7 @@ export class Extraction {
       if (entry.type === 'file') left.bytes -= entry.size;
       if (left.entries < 0 || left.bytes < 0) throw new WorkspaceFsError('busy', this.archive.entry.path);
       if (entry.type === 'directory' && path !== '') await this.files.mkdir(path);
-      if (entry.type !== 'file') continue;
-      const { entry: written } = await this.files.write(path, await entry.open(), { ifNoneMatch: '*' });
-      this.changes.push({ path, kind: 'created', size: written.size, etag: written.etag });
+      if (entry.type === 'file') await add(path, await entry.open());
     }
   }
 
