@@ -1029,3 +1029,49 @@ describe('a file of a gigabyte that takes no room on the disk', () => {
     });
   });
 });
+
+describe('names that differ in Unicode normalization alone', () => {
+  const nfc = 'größe.txt'.normalize('NFC');
+  const nfd = nfc.normalize('NFD');
+  const at = (name: string, action = '/content') => ada.client.get(files(action, { path: name }));
+
+  it('open what is there under the other, as long as that is one', async () => {
+    for (const [folder, there, asked] of [
+      ['of-a-mac', nfd, nfc],
+      ['of-others', nfc, nfd],
+    ] as const) {
+      await mkdir(onDisk(folder));
+      await writeFile(onDisk(`${folder}/${there}`), 'x');
+      const { status, body } = await at(`${folder}/${asked}`);
+      expect([status, body.content, body.path]).toEqual([200, 'x', `${folder}/${there}`]);
+      expect((await at(`${folder}/${asked}`, '/stat')).body.path).toBe(`${folder}/${there}`);
+      await put(`${folder}/${asked}`, 'y');
+      expect(readdirSync(onDisk(folder))).toEqual([there]);
+      const edit = { path: `${folder}/${asked}`, old_text: 'y', new_text: 'z' };
+      expect((await ada.client.post(`${base()}/edit`, edit)).body.path).toBe(`${folder}/${there}`);
+      await writeFile(onDisk(`${folder}/${asked}`), 'two');
+      expect([await read(`${folder}/${asked}`), await read(`${folder}/${there}`)]).toEqual(['two', 'z']);
+      await ada.client.delete(files('', { path: `${folder}/${asked}` }));
+      expect(readdirSync(onDisk(folder))).toEqual([there]);
+      const moved = { from: `${folder}/${asked}`, to: `${folder}/moved` };
+      expect((await ada.client.post(`${base()}/move`, moved)).status).toBe(200);
+      expect(readdirSync(onDisk(folder))).toEqual(['moved']);
+    }
+  });
+
+  it('are composed where they are uploaded anew, in a folder as it is there', async () => {
+    await mkdir(onDisk('ä'.normalize('NFD')));
+    await upload(`${'ä'.normalize('NFC')}/${nfd}`, 'x');
+    expect(readdirSync(onDisk('ä'.normalize('NFD')))).toEqual([nfc]);
+    await upload(`new/${nfd}`, 'x');
+    expect(readdirSync(onDisk('new'))).toEqual([nfc]);
+  });
+
+  it('are told apart where several are like the one that is asked for', async () => {
+    const [one, two, three] = ['\u1e69', 's\u0323\u0307', '\u1e63\u0307'];
+    await mkdir(onDisk('forms'));
+    for (const name of [one, two]) await writeFile(onDisk(`forms/${name}`), 'x');
+    const { status, body } = await at(`forms/${three}`);
+    expect([status, body.detail]).toEqual([404, expect.stringContaining('looks the same, but its letters')]);
+  });
+});

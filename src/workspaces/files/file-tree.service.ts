@@ -50,13 +50,14 @@ export class FileTreeService {
   })
   async move(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<EntryView> {
     const files = await this.open(actor, workspace_id);
-    const { etag } = await files.stat(from);
+    const origin = await files.existing(from);
+    const { etag } = await files.stat(origin);
     return this.makingFolders(workspace_id, files, parentOf(workspacePath(to)), () =>
       this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
-        const [origin, path] = [workspacePath(from), workspacePath(to)];
+        const path = workspacePath(to);
         const before = manifestOf(await everythingAt(files, path));
         await begin([{ path, from: origin, etag: etag ?? undefined, before }]);
-        const moved = await files.move(from, to, { overwrite });
+        const moved = await files.move(origin, path, { overwrite });
         const now = await entriesAt(files, moved);
         return { result: moved, changes: [...deletionsOf(before, now), ...movesOf(now, origin, path)] };
       }),
@@ -77,7 +78,8 @@ export class FileTreeService {
   })
   async copy(actor: Actor, { workspace_id, from, to, overwrite }: MoveFile): Promise<CopiedView> {
     const files = await this.open(actor, workspace_id);
-    const originals = await entriesAt(files, await files.stat(from));
+    const origin = await files.existing(from);
+    const originals = await entriesAt(files, await files.stat(origin));
     const replaced = overwrite ? await everythingAt(files, to) : [];
     const missing = await files.countMissing(parentOf(workspacePath(to)));
     const room = {
@@ -89,7 +91,7 @@ export class FileTreeService {
         const path = workspacePath(to);
         const before = manifestOf(await everythingAt(files, path));
         await begin([{ path, before }]);
-        const copied = await files.copy(from, to, { overwrite });
+        const copied = await files.copy(origin, path, { overwrite });
         const now = await entriesAt(files, copied);
         return { result: copied, changes: [...deletionsOf(before, now), ...changesTo(now, before)] };
       }),
@@ -133,15 +135,17 @@ export class FileTreeService {
     output: DeletedPathView,
     refuses: { ...ABSENT, 409: 'The folder is not empty' },
   })
-  async remove(actor: Actor, { workspace_id, path, recursive }: DeleteFile): Promise<DeletedPathView> {
+  async remove(actor: Actor, input: DeleteFile): Promise<DeletedPathView> {
+    const { workspace_id, recursive } = input;
     const files = await this.open(actor, workspace_id);
+    const path = await files.existing(input.path);
     const entries = await entriesAt(files, await files.stat(path));
     return this.writes.run(workspace_id, writerFor(actor), async ({ begin }) => {
       const before = manifestOf(entries);
-      if (entries.length > 1 && !recursive) throw new WorkspaceFsError('not_empty', workspacePath(path));
-      await begin([{ path: workspacePath(path), before }]);
+      if (entries.length > 1 && !recursive) throw new WorkspaceFsError('not_empty', path);
+      await begin([{ path, before }]);
       await files.remove(path, { recursive });
-      return { result: { path: workspacePath(path), deleted: true }, changes: deletionsOf(before, []) };
+      return { result: { path, deleted: true }, changes: deletionsOf(before, []) };
     });
   }
 

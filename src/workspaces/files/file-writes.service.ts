@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ReceivedBody } from '#libs/fastify-hardening/index.js';
 import type { Preconditions } from '#libs/http-files/index.js';
-import { type Entry, workspacePath } from '#libs/workspace-fs/index.js';
+import type { Entry } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Invalid } from '../../platform/errors/index.js';
@@ -62,7 +62,7 @@ export class FileWritesService {
     const content = decodeContent(input);
     const { workspaceId, path } = where;
     const conditions = async (before: Entry | null) => ({
-      ...(await requireSeen(workspaceId, workspacePath(path), before)),
+      ...(await requireSeen(workspaceId, path, before)),
       ...preconditions,
     });
     const options = KnownFiles.current ? { conditions } : preconditions;
@@ -117,14 +117,14 @@ export class FileWritesService {
     refuses: { ...WRITES, 409: 'The text does not occur, or occurs more than once' },
   })
   async edit(actor: Actor, input: EditFile, { ifMatch }: Preconditions = {}): Promise<EditedView> {
-    const { workspace_id, path, old_text, new_text, replace_all } = input;
-    const { files, writer } = await this.open(actor, input);
+    const { workspace_id, old_text, new_text, replace_all } = input;
+    const { files, path, writer } = await this.open(actor, input);
     const around = <T>(growth: number, write: () => Promise<T>): Promise<T> =>
       this.quota.during(workspace_id, { bytes: Math.max(0, growth), files: 0 }, write);
     const write = () =>
       this.writes.run(workspace_id, writer, async ({ beforePlacing }) => {
         const check = (etag: string, shown: () => string) =>
-          requireUnchanged(workspace_id, { path: workspacePath(path), etag }, shown);
+          requireUnchanged(workspace_id, { path, etag }, shown);
         const options = { old_text, new_text, replace_all, ifMatch, beforePlacing, around, check };
         const { entry, ...edited } = await files.edit(path, options);
         learn(entry);
@@ -135,7 +135,8 @@ export class FileWritesService {
 
   private async open(actor: Actor, { workspace_id: workspaceId, path }: FilePath): Promise<Destination> {
     const workspace = await this.workspaces.require(actor, 'file.write', workspaceId);
-    return { workspaceId, files: this.folders.open(workspace), path, writer: writerFor(actor) };
+    const files = this.folders.open(workspace);
+    return { workspaceId, files, path: await files.writable(path), writer: writerFor(actor) };
   }
 }
 

@@ -1,12 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Injectable } from '@nestjs/common';
 import { FileRefusal } from '#libs/http-files/index.js';
-import {
-  type OpenFile,
-  type WorkspaceFs,
-  WorkspaceFsError,
-  workspacePath,
-} from '#libs/workspace-fs/index.js';
+import { type OpenFile, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { DEFAULT_LIMIT } from '../../platform/dto/index.js';
@@ -129,11 +124,12 @@ export class FilesService {
     refuses: ABSENT,
   })
   async list(actor: Actor, input: ListFiles, signal?: AbortSignal): Promise<FileListPage> {
-    const { path = '', recursive = false, ignored = true, sort = 'path', tree = false } = input;
+    const { recursive = false, ignored = true, sort = 'path', tree = false } = input;
     const { limit = DEFAULT_LIMIT } = input;
     const after = pathOfCursor(input.cursor);
     const workspace = await this.workspaces.require(actor, 'file.read', input.workspace_id);
     const files = this.folders.open(workspace);
+    const path = await files.existing(input.path ?? '');
     const below = { path, recursive, ignored, limit, signal };
     if (sort === 'newest') return teaching(files, () => this.trees.newest(workspace, below), path);
     if (recursive && !ignored && after === undefined)
@@ -155,7 +151,8 @@ export class FilesService {
     refuses: ABSENT,
   })
   async stat(actor: Actor, { workspace_id, path }: StatFile): Promise<EntryView> {
-    return (await this.open(actor, workspace_id)).stat(path);
+    const files = await this.open(actor, workspace_id);
+    return files.stat(await files.existing(path));
   }
 
   @Action({
@@ -184,10 +181,11 @@ export class FilesService {
     refuses: { ...ABSENT, 409: 'Neither text nor an image', 413: 'The lines lie beyond the first 32 MiB' },
   })
   async read(actor: Actor, input: ReadContent): Promise<ContentView> {
-    const { workspace_id, path, start_line, end_line, rendered = false } = input;
+    const { workspace_id, start_line, end_line, rendered = false } = input;
     const files = await this.open(actor, workspace_id);
+    const path = await files.existing(input.path);
     const work = async () =>
-      (rendered ? await this.documents.read(files, input) : undefined) ??
+      (rendered ? await this.documents.read(files, { ...input, path }) : undefined) ??
       textOrImage(files, path, { start_line, end_line });
     const read = await teaching(files, work, path);
     KnownFiles.current?.learned(read);
@@ -207,13 +205,14 @@ export class FilesService {
     refuses: { ...ABSENT, 304: 'Not changed', 409: 'Not a file', 416: 'No such range' },
   })
   async download(actor: Actor, { workspace_id, path }: DownloadFile): Promise<OpenFile> {
-    return (await this.open(actor, workspace_id)).openRead(path);
+    const files = await this.open(actor, workspace_id);
+    return files.openRead(await files.existing(path));
   }
 
   async downloadAny(actor: Actor, { workspace_id, path }: DownloadFile): Promise<OpenFile | ZippedFolder> {
     const workspace = await this.workspaces.require(actor, 'file.read', workspace_id);
     const files = this.folders.open(workspace);
-    const at = workspacePath(path);
+    const at = await files.existing(path);
     if (at !== '') {
       try {
         return await files.openRead(at); // what it is shows in opening it: most downloads are files

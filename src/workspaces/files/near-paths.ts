@@ -62,10 +62,12 @@ async function nearTo(files: WorkspaceFs, path: string): Promise<string | undefi
     if (await files.find(names.slice(0, depth + 1).join('/'))) continue;
     const { entries } = await files.list(folder, { limit: MAX_COMPARED });
     const own = entries.map(entry => entry.path.slice(folder === '' ? 0 : folder.length + 1));
-    const near = didYouMean(name, own);
+    const wanted = name.normalize('NFC');
+    const near = own.find(one => one.normalize('NFC') === wanted) ?? didYouMean(name, own);
     const meant =
       near === null ? undefined : [...names.slice(0, depth), near, ...names.slice(depth + 1)].join('/');
-    if (meant !== undefined && (await files.find(meant))) return `did you mean ${quotePath(meant)}?`;
+    if (meant !== undefined && (await files.find(meant)))
+      return `did you mean ${quotePath(meant)}?${formNote(name, near)}`;
     break;
   }
   const same = await elsewhere(files, names.at(-1) ?? '');
@@ -73,6 +75,13 @@ async function nearTo(files: WorkspaceFs, path: string): Promise<string | undefi
   return same.length === 1
     ? `did you mean ${same[0]}?`
     : `there are ${same.slice(0, MAX_NAMED).join(', ')}${same.length > MAX_NAMED ? ' and more' : ''}`;
+}
+
+/** Names that look the same, and are not. */
+function formNote(given: string, there: string | null): string {
+  if (there === null || given === there || given.normalize('NFC') !== there.normalize('NFC')) return '';
+  const form = there === there.normalize('NFC') ? 'composed (NFC)' : 'decomposed (NFD)';
+  return ` It looks the same, but its letters with accents are ${form} in Unicode`;
 }
 
 async function elsewhere(files: WorkspaceFs, name: string): Promise<string[]> {
