@@ -140,6 +140,20 @@ describe('extracting', () => {
     expect(some.map(({ status }) => status).sort()).toEqual([200, 200, 413, 413, 413, 413, 413, 413]);
   });
 
+  it('gives plain reasons for what is no archive, or is encrypted', async () => {
+    const workspace = await service.workspace(ada);
+    await upload(workspace, 'text.zip', Buffer.from('just text'));
+    await upload(workspace, 'xz.zip', Buffer.from('fd377a585a000004e6d6b446', 'hex'));
+    for (const [name, detail] of [
+      ['text.zip', 'The file is not a zip, tar or tar.gz archive'],
+      [
+        'xz.zip',
+        'The file is an xz archive, and only zip, tar and tar.gz are unpacked here; pack it as one of them',
+      ],
+    ] as const)
+      expect(await extract(workspace, name)).toMatchObject({ status: 422, body: { detail } });
+  });
+
   it.each(['../evil', '/etc/evil', 'a/../../evil'])('refuses the path %s, and writes nothing', async name => {
     const workspace = await service.workspace(ada);
     await upload(
