@@ -99,7 +99,7 @@ describe('what sandboxes connect to', () => {
     expect(one.output).toMatch(
       /^http:\/\/127.0.0.1:3128 http:\/\/127.0.0.1:3128\nevil.test is not one of the hosts/,
     );
-    expect(one.output).toContain('an admin of the workspace adds it with PATCH');
+    expect(one.output).toContain('an admin of the workspace adds it to hosts, with mode allow, by PATCH');
     expect(one.output).toMatch(/\nRefused connections: evil.test is not one/);
     const inside = await bash(`${ask('localhost')}; touch /run/egress/x`);
     expect(inside.output).toContain('localhost leads to an address that is not one of the public internet');

@@ -105,7 +105,7 @@ it('with SITE_BUILD_EGRESS=workspace a build reaches the hosts that an admin lis
   const refused = await sites.publish(await siteOf(`${ask(`${origin}/refused`)}; exit 3`));
   expect(refused.state).toBe('failed');
   expect(refused.error).toMatch(
-    /^The build needs the network .*localhost is not one of the hosts .*an admin of the workspace adds it with PATCH/,
+    /^The build needs the network .*localhost is not one of the hosts .*an admin of the workspace adds it to hosts, with mode allow, by PATCH/,
   );
 
   await allow({ mode: 'none' });
