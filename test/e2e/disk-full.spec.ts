@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { TestService } from '../harness/service.js';
@@ -9,20 +9,39 @@ const SIZE = 3 * 1024 * 1024;
 let service: TestService;
 let disk: string;
 let isMounted = false;
+const mounted: string[] = [];
+
+/** A disk of its own for a folder of the service's data. */
+function mountAt(folder: string, bytes: number): void {
+  mkdirSync(folder, { recursive: true });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=755`, 'tmpfs', folder], {
+    stdio: 'ignore',
+  });
+  mounted.push(folder);
+}
+
+/** Fills it to the last byte. */
+function fill(folder: string): string {
+  const file = path.join(folder, 'filler');
+  try {
+    for (;;) appendFileSync(file, Buffer.alloc(4096));
+  } catch {
+    return file;
+  }
+}
 
 beforeAll(async () => {
   service = await TestService.start();
   disk = path.join(service.dataDir, 'workspaces');
-  mkdirSync(disk, { recursive: true });
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE},mode=755`, 'tmpfs', disk], { stdio: 'ignore' });
+    mountAt(disk, SIZE);
     isMounted = true;
   } catch {
     process.stderr.write('Disks cannot be mounted here: what happens when one is full is not tested\n');
   }
 });
 afterAll(async () => {
-  if (isMounted) execFileSync('umount', ['-l', disk]);
+  for (const folder of mounted) execFileSync('umount', ['-l', folder]);
   await service.stop();
 });
 
@@ -50,4 +69,40 @@ it('says which disk is full, leaves nothing half written, and is ready again whe
   });
   rmSync(path.join(disk, workspace, 'more'));
   expect((await ready()).status).toBe(200);
+});
+
+it('runs no command whose beginning cannot be kept, invents no changes, and goes on when there is room', async () => {
+  if (!isMounted) return;
+  const ada = await service.person();
+  const workspace = await service.workspace(ada);
+  for (let n = 0; n < 100; n++) writeFileSync(path.join(disk, workspace, `${n}-${'x'.repeat(200)}`), '');
+  const scans = path.join(service.dataDir, 'scans');
+  mountAt(scans, 64 * 1024);
+  const filler = fill(scans);
+  const bash = () =>
+    ada.client.post(`/api/workspaces/${workspace}/tools/bash`, { input: { command: 'echo x > made' } });
+  const refused = await bash();
+  expect(JSON.stringify(refused.body)).toContain('is full');
+  expect(refused.body.is_error ?? refused.status === 507).toBe(true);
+  const changes = () =>
+    service.database.query('select path from workspace_change where workspace_id = $1', [workspace]);
+  expect(await changes()).toEqual([]);
+  rmSync(filler);
+  expect((await bash()).body).toMatchObject({ is_error: false });
+  expect(await changes()).toEqual([{ path: 'made' }]);
+});
+
+it('says that the history has no room, and has all of it when there is', async () => {
+  if (!isMounted) return;
+  const ada = await service.person();
+  const workspace = await service.workspace(ada);
+  const history = path.join(service.dataDir, 'history');
+  mountAt(history, 1024 * 1024);
+  const filler = fill(history);
+  const file = { path: 'a', content: 'x' };
+  expect((await ada.client.put(`/api/workspaces/${workspace}/files/content`, file)).status).toBe(200);
+  const read = () => ada.client.get(`/api/workspaces/${workspace}/files/history?path=a`);
+  expect(await read()).toMatchObject({ status: 507, body: { detail: expect.stringContaining('is full') } });
+  rmSync(filler);
+  expect((await read()).body.items).toHaveLength(1);
 });
