@@ -10,6 +10,8 @@ const LF = 0x0a;
 const EMPTY = Buffer.alloc(0);
 /** Pieces of at least this size go on as they are. */
 const MIN_PIECE_BYTES = 4 * 1024;
+const MAX_PLAIN_DIGITS = 6;
+const FEW_BYTES = 32;
 
 /** What stands after the last chunk, and what came behind that. */
 export interface ChunkedEnd {
@@ -44,8 +46,7 @@ export class ChunkedBody {
         start = at;
         end = next;
       } else {
-        bytes.copyWithin(end, at, next);
-        end += next - at;
+        end = moveTo(bytes, end, at, next);
       }
       this.left -= next - at;
       at = next;
@@ -61,6 +62,10 @@ export class ChunkedBody {
       this.state = 'size';
       return at + 2;
     }
+    if (this.pending.length === 0 && this.state === 'size') {
+      const end = this.readPlainSize(bytes, at);
+      if (end > 0) return end;
+    }
     const feed = bytes.indexOf(LF, at);
     const part = bytes.subarray(at, feed + 1 || bytes.length);
     const line = this.pending.length > 0 ? Buffer.concat([this.pending, part]) : part;
@@ -75,6 +80,21 @@ export class ChunkedBody {
       throw new ProxyError('invalid', 'A line of a chunk ends without a carriage return');
     this.take(line.toString('latin1', 0, line.length - 2));
     return feed + 1;
+  }
+
+  /** Reads the line of a size that is whole and nothing else, as nearly all are; returns where it ends, or 0. */
+  private readPlainSize(bytes: Buffer, at: number): number {
+    let size = 0;
+    let end = at;
+    for (const most = at + MAX_PLAIN_DIGITS; end < most; end++) {
+      const digit = hexDigit(bytes[end] ?? CR);
+      if (digit < 0) break;
+      size = size * 16 + digit;
+    }
+    if (end === at || bytes[end] !== CR || bytes[end + 1] !== LF) return 0;
+    this.left = size;
+    this.state = size === 0 ? 'trailers' : 'data';
+    return end + 2;
   }
 
   private take(line: string): void {
@@ -102,4 +122,18 @@ export class ChunkedBody {
     }
     return { trailers: isNone ? [] : parseFields(all.toString('latin1', 0, end)), rest: all.subarray(size) };
   }
+}
+
+/** The value of a hexadecimal digit; negative for any other byte. */
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
+
+/** Moves bytes towards the front; returns where they end. */
+function moveTo(bytes: Buffer, to: number, from: number, end: number): number {
+  if (end - from > FEW_BYTES) bytes.copyWithin(to, from, end);
+  else for (let n = 0; n < end - from; n++) bytes[to + n] = bytes[from + n] as number;
+  return to + end - from;
 }
