@@ -322,7 +322,7 @@ describe('billing', () => {
 describe('a budget', () => {
   it.each([
     [{ monthly_usd: -1 }, 'monthly_usd must be at least 0'],
-    [{}, 'monthly_usd must be'],
+    [{}, 'monthly_usd is required'],
     [{ monthly_usd: 1, alerts: [0] }, 'alerts must be at least 1'],
     [{ monthly_usd: 1, alerts: [101] }, 'alerts must be at most 100'],
     [{ monthly_usd: 1, hard_stop: 'yes' }, 'hard_stop must be true or false'],

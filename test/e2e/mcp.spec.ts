@@ -365,7 +365,7 @@ describe('what is refused', () => {
   it.each<[string, Json, RegExp]>([
     ['read_file', { workspace_id: 'x', path: 'a' }, /workspace_id must be a UUID/],
     ['bash', { workspace_id: 'x', command: 'date' }, /workspace_id must be a UUID/],
-    ['bash', {}, /workspace_id must be a UUID/],
+    ['bash', {}, /workspace_id is required/],
     ['read_file', { path: 'a' }, /workspace_id/],
     ['write_file', { content: 1 }, /path|content|workspace_id/],
     ['list_workspaces', { sort: 'name' }, /sort is not a field/],

@@ -126,7 +126,7 @@ describe('an admin', () => {
       { enabled: [DEMO], default: 'local/small' },
       'default must be one of enabled',
     ],
-    ['no list', { new_models: 'enabled' }, 'enabled must be'],
+    ['no list', { new_models: 'enabled' }, 'enabled is required'],
     ['a policy that is none', { enabled: [DEMO], new_models: 'some' }, 'new_models must be one of'],
   ])('is refused %s, and nothing changes', async (_, input, detail) => {
     const before = (await ada.client.get(address())).body;
