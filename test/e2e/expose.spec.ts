@@ -95,7 +95,8 @@ async function expectClosed(): Promise<void> {
   expect((await ada.client.get(`/api/share?workspace_id=${workspace_id}`)).body.items).toEqual([]);
   expect((await ada.client.get(`/api/file-invitations?workspace_id=${workspace_id}`)).body.items).toEqual([]);
   expect((await ada.client.get(path)).body.visibility).toBe('restricted');
-  expect((await ada.client.get(`${path}/members`)).body.items).toEqual([]);
+  const members = (await ada.client.get(`${path}/members`)).body.items;
+  expect(members.map(({ user_id }: Json) => user_id)).toEqual([ada.id]);
   expect((await ada.client.get(`${path}/budget`)).body.monthly_usd).toBeNull();
 }
 

@@ -444,7 +444,13 @@ describe('members of a workspace', () => {
     expect((await guest.client.get(`/api/workspaces/${workspace}`)).body.role).toBe('viewer');
     expect((await guest.client.put(path, { role: 'admin' })).status).toBe(403);
     expect((await owner.client.put(path, { role: 'editor' })).body.role).toBe('editor');
-    expect((await owner.client.get(`/api/workspaces/${workspace}/members`)).body.items).toHaveLength(1);
+    const members = (await owner.client.get(`/api/workspaces/${workspace}/members`)).body.items;
+    expect(members.map(({ user_id, role }: Json) => [user_id, role]).sort()).toEqual(
+      [
+        [guest.id, 'editor'],
+        [owner.id, 'admin'],
+      ].sort(),
+    );
     expect(
       (await owner.client.put(`/api/workspaces/${workspace}/members/${stranger.id}`, { role: 'viewer' }))
         .status,
@@ -453,8 +459,26 @@ describe('members of a workspace', () => {
     expect((await guest.client.get(`/api/workspaces/${workspace}`)).status).toBe(404);
   });
 
-  it('do not exist in a private one', async () => {
+  it('are listed with who made it, who stays its admin', async () => {
+    const workspace = await service.workspace(member, {
+      organization_id: organization,
+      visibility: 'restricted',
+    });
+    const path = `/api/workspaces/${workspace}/members`;
+    const [created] = (await member.client.get(path)).body.items;
+    expect(created).toMatchObject({ user_id: member.id, role: 'admin' });
+    const own = `${path}/${member.id}`;
+    expect((await owner.client.put(own, { role: 'viewer' })).status).toBe(409);
+    expect((await owner.client.delete(own)).status).toBe(409);
+    expect((await owner.client.put(own, { role: 'admin' })).status).toBe(200);
+    const second = await owner.client.get(`${path}?limit=1`);
+    expect([second.body.items.length, second.body.next_cursor]).toEqual([1, null]);
+  });
+
+  it('are none in a private one but who made it', async () => {
     const workspace = await service.workspace(owner, { visibility: 'private' });
+    const { items } = (await owner.client.get(`/api/workspaces/${workspace}/members`)).body;
+    expect(items.map(({ user_id }: Json) => user_id)).toEqual([owner.id]);
     expect(
       (await owner.client.put(`/api/workspaces/${workspace}/members/${guest.id}`, { role: 'viewer' })).status,
     ).toBe(409);

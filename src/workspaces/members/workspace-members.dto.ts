@@ -25,13 +25,13 @@ export class WorkspaceMemberView {
   @Field.text('E-mail address, of a person', { nullable: true, example: 'ada@example.com' })
   email: string | null;
 
-  @Field.choice('Role they were given in the workspace', WORKSPACE_ROLES, { example: 'editor' })
+  @Field.choice('Role in the workspace', WORKSPACE_ROLES, { example: 'editor' })
   role: WorkspaceRole;
 
   @Field.choice('Role in the organization', ORGANIZATION_ROLES, { example: 'member' })
   organization_role: string;
 
-  @Field.time('When they were added')
+  @Field.time('When they were added, or made the workspace')
   added_at: string;
 }
 

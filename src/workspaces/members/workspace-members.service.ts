@@ -37,7 +37,7 @@ export class WorkspaceMembersService implements OnModuleInit {
     name: 'workspace_member_list',
     route: 'GET /api/workspaces/:workspaceId/members',
     on: 'workspace_id',
-    summary: 'List who was added to a workspace by name',
+    summary: 'List who made a workspace, and who was added to it by name',
     effect: 'read',
     permission: 'workspace.read',
     input: ListOfWorkspace,
@@ -61,13 +61,14 @@ export class WorkspaceMembersService implements OnModuleInit {
     permission: 'workspace.members',
     input: PutWorkspaceMember,
     output: WorkspaceMemberView,
-    refuses: { 409: 'The workspace is private' },
+    refuses: { 409: 'The workspace is private, or they made it and stay its admin' },
   })
   async put(actor: Actor, { workspace_id, user_id, role }: PutWorkspaceMember): Promise<WorkspaceMemberView> {
     await this.database.transaction(async unit => {
       const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.members', workspace_id);
       if (workspace.visibility === 'private')
         throw new Conflict("A private workspace is its creator's alone; make it restricted to add people");
+      if (role !== 'admin') requireNotCreator(workspace, user_id);
       await this.members.put(unit, workspace_id, user_id, role);
       await this.audit.record(unit, actor, 'workspace_member.put', targetOf(user_id, workspace), { role });
     });
@@ -84,6 +85,7 @@ export class WorkspaceMembersService implements OnModuleInit {
     permission: 'workspace.members',
     input: WorkspaceMemberId,
     output: WorkspaceMemberRemovedView,
+    refuses: { 409: 'They made the workspace' },
   })
   async remove(
     actor: Actor,
@@ -91,11 +93,18 @@ export class WorkspaceMembersService implements OnModuleInit {
   ): Promise<WorkspaceMemberRemovedView> {
     await this.database.transaction(async unit => {
       const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.members', workspace_id);
+      requireNotCreator(workspace, user_id);
       await this.members.remove(unit, workspace_id, user_id);
       await this.audit.record(unit, actor, 'workspace_member.remove', targetOf(user_id, workspace));
     });
     return { user_id, removed: true };
   }
+}
+
+/** Refuses what would have no effect: whoever made a workspace is an admin there (409). */
+function requireNotCreator({ created_by }: Row<'workspace'>, userId: string): void {
+  if (created_by === userId)
+    throw new Conflict('They made the workspace and stay an admin there while they are in its organization');
 }
 
 /** A member as the target of an entry of the audit log. */

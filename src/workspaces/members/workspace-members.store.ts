@@ -15,7 +15,7 @@ interface MemberRow {
   created_at: string;
 }
 
-/** Those who left the organization do not count. */
+/** Who was added to workspaces, and who made them, which is an admin there. Those who left the organization do not count. */
 @Injectable()
 export class WorkspaceMembersStore {
   constructor(private readonly database: Database) {}
@@ -64,9 +64,16 @@ export class WorkspaceMembersStore {
 
   private members(workspaceId: string, which: ReturnType<typeof sql>, limit: number) {
     return sql<MemberRow>`
-      select wm.principal_id, coalesce(u.name, s.name) as name, u.email, u.id is not null as is_user, wm.role,
+      select wm.principal_id, coalesce(u.name, s.name) as name, u.email, u.id is not null as is_user,
+        case when w.created_by = wm.principal_id then 'admin' else wm.role end as role,
         m.role as organization_role, wm.created_at
-      from workspace_member wm
+      from (
+        select workspace_id, principal_id, role, created_at from workspace_member
+        union all
+        select c.id, c.created_by, 'admin', c.created_at from workspace c
+        where not exists (
+          select from workspace_member added where added.workspace_id = c.id and added.principal_id = c.created_by)
+      ) wm
       join workspace w on w.id = wm.workspace_id
       join membership m on m.organization_id = w.organization_id and m.principal_id = wm.principal_id
       left join "user" u on u.id = wm.principal_id
