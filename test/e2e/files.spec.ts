@@ -232,6 +232,19 @@ describe('text', () => {
   });
 });
 
+describe('a form in place of the bytes of a file', () => {
+  it('is refused, and nothing is stored', async () => {
+    const form = new FormData();
+    form.set('file', new Blob(['hello']), 'hello.txt');
+    const refused = await upload('form.txt', form);
+    expect([refused.status, await refused.json()]).toEqual([
+      415,
+      { detail: expect.stringContaining('multipart form') },
+    ]);
+    expect(names('')).not.toContain('form.txt');
+  });
+});
+
 describe('conditions of a write', () => {
   const conditional = (file: string, headers: Record<string, string>) =>
     ada.client.with(headers).put(`${base()}/content`, { path: file, content: 'new' });
@@ -264,6 +277,13 @@ describe('conditions of a write', () => {
       expect(await read('if/c.txt')).toBe('old');
     },
   );
+
+  it('are explained where the ETag is a weak one', async () => {
+    const { body: made } = await put('if/weak.txt', 'old');
+    const { status, body } = await conditional('if/weak.txt', { 'if-match': `W/${made.etag}` });
+    expect([status, body.detail]).toEqual([412, expect.stringContaining('without W/')]);
+    expect(await read('if/weak.txt')).toBe('old');
+  });
 
   it('are refused where only a part is sent: it would replace the whole', async () => {
     await put('part.txt', '0123456789');

@@ -2,7 +2,7 @@ import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RAW_BODY, receiveBody } from '#libs/fastify-hardening/index.js';
-import { preconditionsOf, sendFile } from '#libs/http-files/index.js';
+import { preconditionsOf, refuseForm, sendFile } from '#libs/http-files/index.js';
 import { type Actor, Caller, Public } from '../../platform/access/index.js';
 import { Input, InputBesideBody } from '../../platform/dto/index.js';
 import { Documents, Serves } from '../../platform/openapi/index.js';
@@ -67,6 +67,7 @@ export class FileInvitationsController {
   @Serves(InvitedFilesService, 'upload', { takesBytes: true })
   @Put(`${INVITATIONS}/:id/content`)
   upload(@Caller() actor: Actor, @InputBesideBody() input: InvitedPath, @Req() request: FastifyRequest) {
+    refuseForm(request.headers);
     return this.files.upload(actor, input, receiveBody(request), preconditionsOf(request.headers));
   }
 }

@@ -3,7 +3,7 @@ import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientGone, RAW_BODY, receiveBody } from '#libs/fastify-hardening/index.js';
-import { contentDisposition, preconditionsOf, sendFile } from '#libs/http-files/index.js';
+import { contentDisposition, preconditionsOf, refuseForm, sendFile } from '#libs/http-files/index.js';
 import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input, InputBesideBody } from '../../platform/dto/index.js';
 import { Serves } from '../../platform/openapi/index.js';
@@ -45,6 +45,7 @@ export class FilesController {
   @Serves(FileWritesService, 'upload', { takesBytes: true })
   @Put(`${FILES}/upload`)
   upload(@Caller() actor: Actor, @InputBesideBody() input: FilePath, @Req() request: FastifyRequest) {
+    refuseForm(request.headers);
     return this.writes.upload(actor, input, receiveBody(request), preconditionsOf(request.headers));
   }
 
