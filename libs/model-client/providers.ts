@@ -6,7 +6,10 @@ import { providerFetch } from './provider-fetch.js';
 
 interface KeySettings {
   apiKey: string;
-  /** Including the version segment, as in `https://api.openai.com/v1`. */
+  /**
+   * As the provider's own tools take it: OpenAI's with the version, Anthropic's and Google's without. With the version is
+   * right for all.
+   */
   baseUrl?: string;
 }
 
@@ -36,6 +39,15 @@ const BASE_URL = {
   anthropic: 'https://api.anthropic.com/v1',
   google: 'https://generativelanguage.googleapis.com/v1beta',
 };
+
+/** Version segment that tools of a provider add to its base URL. */
+const VERSION: { readonly [name: string]: string | undefined } = { anthropic: '/v1', google: '/v1beta' };
+
+function withVersion(name: string, url: string): string {
+  const version = VERSION[name];
+  const bare = url.replace(/\/+$/, '');
+  return version === undefined || /\/v\d+(alpha|beta)?$/.test(bare) ? bare : bare + version;
+}
 
 type Options = { apiKey: string; baseURL: string; fetch: typeof globalThis.fetch };
 
@@ -77,7 +89,7 @@ function openWellKnown(
   client: ModelClient,
 ): Provider {
   if (apiKey.trim() === '') throw new Error(`The API key of the model provider "${name}" is empty.`);
-  const baseURL = checkedUrl(name, baseUrl ?? BASE_URL[name]);
+  const baseURL = withVersion(name, checkedUrl(name, baseUrl ?? BASE_URL[name]));
   const load = once(() => LOAD[name]({ apiKey, baseURL, fetch: providerFetch(apiKey) }, client));
   return { name, models: CATALOGUE[name], open: id => new LazyModel(name, id, load) };
 }

@@ -43,6 +43,29 @@ afterAll(() => {
   expect(unhandled).toEqual([]);
 });
 
+describe('the base URL of a provider', () => {
+  it.each([
+    ['anthropic', '', '/v1/messages'],
+    ['anthropic', '/', '/v1/messages'],
+    ['anthropic', '/v1', '/v1/messages'],
+    ['anthropic', '/v1/', '/v1/messages'],
+    ['anthropic', '/proxy', '/proxy/v1/messages'],
+    ['openai', '/v1', '/v1/responses'],
+    ['openai', '/proxy', '/proxy/responses'],
+    ['google', '', '/v1beta/models/m:streamGenerateContent?alt=sse'],
+    ['google', '/v1beta', '/v1beta/models/m:streamGenerateContent?alt=sse'],
+    ['google', '/v1', '/v1/models/m:streamGenerateContent?alt=sse'],
+  ])('of %s may be the host with %j, as its own tools take it', async (provider, path, asked) => {
+    const server = await FakeOpenAi.start();
+    server.reply({ status: 400 });
+    const baseUrl = new URL(server.url).origin + path;
+    const model = new ModelRegistry({ [provider]: { apiKey: KEY, baseUrl } }).find(`${provider}/m`);
+    await expect(recordStep(model)).rejects.toBeInstanceOf(ModelError);
+    expect(server.requests.map(request => request.path)).toEqual([asked]);
+    await server.stop();
+  });
+});
+
 describe.each(PROTOCOLS)('a failing step over $name', ({ start, find }) => {
   let server: ScriptedServer;
   const model = () => find(server.url);

@@ -55,20 +55,20 @@ export const modelsSettings = {
   openaiApiKey: optional('OPENAI_API_KEY', 'Key for OpenAI.', asText),
   openaiBaseUrl: optional(
     'OPENAI_BASE_URL',
-    'Another address of the OpenAI API.',
+    'Another address of the OpenAI API, with its version: https://api.openai.com/v1.',
     asWebAddress('https://api.openai.com/v1'),
   ),
   anthropicApiKey: optional('ANTHROPIC_API_KEY', 'Key for Anthropic.', asText),
   anthropicBaseUrl: optional(
     'ANTHROPIC_BASE_URL',
-    'Another address of the Anthropic API.',
-    asWebAddress('https://api.anthropic.com/v1'),
+    'Another address of the Anthropic API, with or without /v1: https://api.anthropic.com.',
+    asWebAddress('https://api.anthropic.com'),
   ),
   googleApiKey: optional('GOOGLE_GENERATIVE_AI_API_KEY', 'Key for Google Gemini.', asText),
   googleBaseUrl: optional(
     'GOOGLE_BASE_URL',
-    'Another address of the Gemini API.',
-    asWebAddress('https://generativelanguage.googleapis.com/v1beta'),
+    'Another address of the Gemini API, with or without /v1beta.',
+    asWebAddress('https://generativelanguage.googleapis.com'),
   ),
   compatibleBaseUrl: optional(
     'OPENAI_COMPATIBLE_BASE_URL',
