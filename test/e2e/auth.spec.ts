@@ -147,6 +147,32 @@ describe('API keys', () => {
     expect((await ada.client.get(`/api/keys/${body.id}`)).body.last_used_at).not.toBeNull();
   });
 
+  it('is taken as a bearer token as well', async () => {
+    const { body } = await ada.client.post('/api/keys', { name: 'bearer' });
+    const as = (headers: Record<string, string>) => new Client(service.url, headers);
+    const { status, body: principal } = await as({ authorization: `Bearer ${body.api_key}` }).get(
+      '/api/auth/principal',
+    );
+    expect([status, principal.credential]).toMatchObject([200, { type: 'api_key', id: body.id }]);
+    expect((await as({ authorization: `bearer  ${body.api_key}` }).get('/api/auth/me')).status).toBe(200);
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const mcp = as({
+      authorization: `Bearer ${body.api_key}`,
+      accept: 'application/json, text/event-stream',
+    });
+    expect(
+      (
+        await mcp.raw('POST', '/mcp', {
+          body: JSON.stringify(ping),
+          headers: { 'content-type': 'application/json' },
+        })
+      ).status,
+    ).toBe(200);
+    expect((await as({ authorization: 'Bearer atl_nonsense' }).get('/api/auth/me')).status).toBe(401);
+    const both = { authorization: `Bearer ${body.api_key}`, 'x-api-key': body.api_key };
+    expect((await as(both).get('/api/auth/me')).status).toBe(400);
+  });
+
   it('is refused with one character changed, when revoked, and when expired', async () => {
     const { body } = await ada.client.post('/api/keys', { name: 'short-lived' });
     const use = (key: string) => new Client(service.url, { 'x-api-key': key }).get('/api/auth/me');

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
-import { hashSecret } from '../../platform/access/index.js';
+import { hashSecret, API_KEY_PREFIX as PREFIX } from '../../platform/access/index.js';
 import { Database, iso, isoOrNull, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import type { KeyView } from './keys.dto.js';
 
-const PREFIX = 'atl_';
 const KEY = /^atl_([A-Za-z0-9_-]{43})_([0-9a-f]{8})$/;
 
 /** The first time and the only time that a key's secret is at hand. */

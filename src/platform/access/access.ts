@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { applyDecorators, createParamDecorator, ExecutionContext, SetMetadata } from '@nestjs/common';
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -29,6 +30,17 @@ export class SharedLookups<T> extends Lookups<T> {
   override get(key: string, look: () => Promise<T>): Promise<T> {
     return dryRun() ? look() : super.get(key, look);
   }
+}
+
+/** Prefix of API keys. */
+export const API_KEY_PREFIX = 'atl_';
+
+/** The API key of a request: in `X-API-Key`, or as a bearer token (RFC 6750), which is all that many clients can send. */
+export function sentApiKey(headers: IncomingHttpHeaders): string | undefined {
+  const { 'x-api-key': key, authorization = '' } = headers;
+  if (key !== undefined) return String(key);
+  const [, token] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
+  return token?.startsWith(API_KEY_PREFIX) ? token : undefined;
 }
 
 /** How a request proved who it is. */

@@ -15,6 +15,7 @@ import {
   isApplication,
   PUBLIC,
   SESSION_ONLY,
+  sentApiKey,
   workspaceAccessTopic,
 } from '../access/index.js';
 import { EXEC_TOKEN_PREFIX, ExecTokenGuard, forApplications } from '../actions/index.js';
@@ -64,15 +65,15 @@ async function readWorkspace(request: FastifyRequest): Promise<void> {
   if (typeof workspace_id === 'string' && isUuid(workspace_id)) named.set(request, workspace_id);
 }
 
-/** `X-API-Key`. */
+/** Lets in who holds an API key, see {@link sentApiKey}. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
   constructor(private readonly credentials: Credentials) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<ActorRequest>();
-    const key = String(request.headers['x-api-key']);
-    const actor = await this.credentials.ofApiKey(key, workspaceOf(request));
+    const key = sentApiKey(request.headers);
+    const actor = key && (await this.credentials.ofApiKey(key, workspaceOf(request)));
     if (!actor) throw new Unauthorized('This API key is not valid: unknown, revoked or expired');
     request.user = actor;
     return true;
@@ -160,11 +161,10 @@ export class CredentialGuard implements CanActivate {
   }
 
   private guardOf({ headers }: FastifyRequest): CanActivate {
-    const hasKey = headers['x-api-key'] !== undefined;
     const { authorization } = headers;
-    if (hasKey && authorization !== undefined)
+    if (headers['x-api-key'] !== undefined && authorization !== undefined)
       throw new BadRequest('Send X-API-Key or Authorization, not both');
-    if (hasKey) return this.apiKey;
+    if (sentApiKey(headers) !== undefined) return this.apiKey;
     if (authorization === undefined) throw new Unauthorized('Sign in, or send an API key in X-API-Key');
     if (authorization.startsWith(`Bearer ${EXEC_TOKEN_PREFIX}`))
       throw new Unauthorized('An exec token is good for /api/actions-exec alone');

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CompiledQuery } from 'kysely';
 import { RateLimiterPostgres, type RateLimiterRes } from 'rate-limiter-flexible';
 import { CountExchange, SharedCounter } from '#libs/shared-counter/index.js';
-import type { Actor } from '../access/index.js';
+import { type Actor, sentApiKey } from '../access/index.js';
 import { Config } from '../config/index.js';
 import { Database } from '../database/index.js';
 import { TooManyRequests } from '../errors/index.js';
@@ -251,7 +251,8 @@ export class RateLimits implements OnApplicationShutdown {
 
 /** What a request sends to prove who it comes from. `Basic` is for OAuth clients, which do not act for a person by it. */
 function sentCredential({ headers }: FastifyRequest): string | undefined {
-  const { 'x-api-key': key, authorization } = headers;
-  if (typeof key === 'string') return key;
+  const { authorization } = headers;
+  const key = sentApiKey(headers);
+  if (key !== undefined) return key;
   return authorization && /^(bearer|dpop) /i.test(authorization) ? authorization : undefined;
 }

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { type CanActivate, ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { DEFAULT_SCOPES, OAuthResources, OAuthTokens, readOnly } from '../../identity/oauth/index.js';
-import { type Actor, Credentials } from '../../platform/access/index.js';
+import { type Actor, Credentials, sentApiKey } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { AccessTokenGuard, isOAuthToken } from '../../platform/credentials/index.js';
 import { BadRequest, Forbidden, Problem, problemOf, Unauthorized } from '../../platform/errors/index.js';
@@ -102,10 +102,11 @@ export class McpGuard implements CanActivate {
   }
 
   private async authenticate(context: ExecutionContext, request: McpRequest): Promise<void> {
-    const { authorization, 'x-api-key': key } = request.headers;
-    if (key !== undefined && authorization !== undefined)
+    const { authorization } = request.headers;
+    if (request.headers['x-api-key'] !== undefined && authorization !== undefined)
       throw new BadRequest('Send X-API-Key or Authorization, not both');
-    if (key !== undefined) request.user = await this.ownerOf(String(key));
+    const key = sentApiKey(request.headers);
+    if (key !== undefined) request.user = await this.ownerOf(key);
     else if (authorization === undefined)
       throw new Unauthorized('Sign in with OAuth, or send an API key in X-API-Key');
     else if (isOAuthToken(authorization)) request.user = await this.bearerOf(request);
