@@ -64,5 +64,6 @@ it('never throws, whatever follows the first bytes', () => {
     fc.property(fc.constantFrom(...starts), fc.uint8Array({ maxLength: 64 }), (start, rest) => {
       imageInfo(Buffer.concat([start, rest]));
     }),
+    { seed: 1 },
   );
 });

@@ -35,7 +35,7 @@ describe.each(PROTOCOLS)('$name, read like the SDK reads them', ({ sdk, ours, an
       const chunks = cutAt(answer.bytes, cuts);
       expect(await outcomeOf(ours(answer, chunks))).toEqual(await outcomeOf(sdk(answer, chunks)));
     });
-    await fc.assert(property, { numRuns: 300 });
+    await fc.assert(property, { seed: 1, numRuns: 300 });
   });
 
   it.each(Object.entries(tolerable))('but not for %s', async (_name, answer) => {

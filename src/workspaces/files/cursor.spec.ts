@@ -4,7 +4,10 @@ import { cursorAfter, pathOfCursor } from './files.service.js';
 
 it('comes back as the path it was made of', () => {
   const paths = fc.string({ unit: 'grapheme' }).filter(path => path.isWellFormed() && !path.includes('\0'));
-  fc.assert(fc.property(paths, path => pathOfCursor(cursorAfter(path)) === path));
+  fc.assert(
+    fc.property(paths, path => pathOfCursor(cursorAfter(path)) === path),
+    { seed: 1 },
+  );
 });
 
 it('fits into an address, whatever the longest path is made of', () => {
