@@ -44,8 +44,7 @@ describe('what an application asks for', () => {
         );
         expect(groups[0]?.title === 'Administer').toBe(administers);
       }),
-      { numRuns: 2_000 },
-      { seed: 1 },
+      { seed: 1, numRuns: 2_000 },
     );
   });
 });
