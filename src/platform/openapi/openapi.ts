@@ -119,7 +119,7 @@ const FAILURE_OF: Record<number, string> = {
 };
 
 const EXEC_TOKEN =
-  'A token (atx_…) that the service issues to what it runs. Only the sandboxes of runs have one so far, behind their command `actions`; there is no call that gives you one. Use /api/actions with a key or session instead.';
+  'A token (atx_…) that the service issues to what it runs. The sandboxes of runs and scripts of automations have one, behind their command `actions`, and so have servers and sites that name actions; there is no call that gives you one. Use /api/actions with a key or session instead.';
 
 /** The whole interface description: what the routes say, and the failures that follow from what each takes. */
 export function describeApi(app: NestFastifyApplication): OpenAPIObject {
