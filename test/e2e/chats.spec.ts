@@ -67,6 +67,25 @@ describe('creating', () => {
     expect((await create({ title: ' Plan ' })).title).toBe('Plan');
   });
 
+  it('is named by its first message, unless somebody has named it', async () => {
+    const send = async (input: Json) => {
+      const model = 'atelier/demo';
+      const { body } = await ada.client.post('/api/agent/message', { model, ...input });
+      const { body: chat } = await ada.client.get(`/api/chats/${body.chat_id}`);
+      const events = await ada.client.events(`/api/agent/runs/${body.call_id}/events`);
+      return [chat.title, events[0]?.data.title];
+    };
+    const message = '# Plan the **launch**\nwith details';
+    expect(await send({ message })).toEqual(['Plan the launch', 'Plan the launch']);
+    expect(await send({ message, title: ' Mine ' })).toEqual(['Mine', undefined]);
+    const { id: unnamed } = await create({});
+    expect(await send({ message, chat_id: unnamed })).toEqual(['Plan the launch', 'Plan the launch']);
+    expect(await send({ message: 'And then?', chat_id: unnamed })).toEqual(['Plan the launch', undefined]);
+    const { id: named } = await create({});
+    await ada.client.patch(`/api/chats/${named}`, { title: 'Renamed' });
+    expect(await send({ message, chat_id: named })).toEqual(['Renamed', undefined]);
+  });
+
   it("takes the caller's UUID once", async () => {
     const chat_id = randomUUID();
     expect((await create({ chat_id: chat_id.toUpperCase() })).id).toBe(chat_id);

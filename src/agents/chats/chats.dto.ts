@@ -8,7 +8,11 @@ export const TITLE = { ...LINE, max: 500, example: 'Plan the launch' };
 export const RUN_STATUSES = ['pending', 'completed', 'error'] as const;
 
 export class CreateChat {
-  @Field.text('Title; absent: New Chat', { ...TITLE, optional: true, shown: true })
+  @Field.text('Title; absent: New Chat until the first message, then its first line', {
+    ...TITLE,
+    optional: true,
+    shown: true,
+  })
   title?: string;
 
   @Field.id(

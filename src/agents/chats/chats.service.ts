@@ -28,8 +28,7 @@ import {
 } from './chats.dto.js';
 import { ChatsStore, chatTopic, chatView, type NewChat } from './chats.store.js';
 import { MessagesStore, messageView } from './messages.store.js';
-
-const DEFAULT_TITLE = 'New Chat';
+import { DEFAULT_TITLE } from './title.js';
 
 /** Chat records. */
 @Injectable()

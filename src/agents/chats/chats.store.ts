@@ -24,6 +24,7 @@ import { NotFound } from '../../platform/errors/index.js';
 import { defineTopic } from '../../platform/topics/index.js';
 import type { ChatView } from './chats.dto.js';
 import type { ContextView } from './context-use.js';
+import { DEFAULT_TITLE } from './title.js';
 
 /** What a caller has in a chat: without a role they do not see it. */
 export interface ChatStanding {
@@ -140,6 +141,20 @@ export class ChatsStore {
     await this.database.transaction(unit =>
       unit.tables().updateTable('chat').set(set).where('id', '=', id).execute(),
     );
+  }
+
+  /** Gives a title to a chat that nobody has named, with its first message; says whether it did. */
+  async entitle(unit: UnitOfWork, id: string, title: string): Promise<boolean> {
+    const rows = await unit
+      .tables()
+      .updateTable('chat')
+      .set({ title })
+      .where('id', '=', id)
+      .where('title', '=', DEFAULT_TITLE)
+      .where('last_message_at', 'is', null)
+      .returning('id')
+      .execute();
+    return rows.length > 0;
   }
 
   async delete(unit: UnitOfWork, id: string): Promise<void> {

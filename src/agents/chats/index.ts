@@ -1,5 +1,5 @@
 export { ChatSummariesStore, type ChatSummary, keepSummary } from './chat-summaries.store.js';
-export { ChatView, RUN_STATUSES, TITLE } from './chats.dto.js';
+export { ChatView, type CreateChat, RUN_STATUSES, TITLE } from './chats.dto.js';
 export { ChatsModule } from './chats.module.js';
 export { ChatsService } from './chats.service.js';
 export {
@@ -25,3 +25,4 @@ export {
   type ToolCallRow,
 } from './messages.store.js';
 export { supersededResults, withoutResults } from './superseded.js';
+export { isUnnamed, titleOf } from './title.js';

@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { newId, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
-import { ChatsStore } from '../chats/index.js';
+import { ChatsStore, titleOf } from '../chats/index.js';
 import { estimateUsd, ModelCatalog, ModelSettingsStore } from '../models/index.js';
 import { SubagentsService } from '../subagents/index.js';
 import { GoalReader } from './goal/index.js';
@@ -15,7 +15,6 @@ import { spentUp } from './running/index.js';
 
 /** Most loops of a workspace that have not ended. */
 const MAX_OPEN = 20;
-const MAX_TITLE = 100;
 
 /** A loop that was checked, and can be added in a transaction. */
 export interface ReadyLoop {
@@ -139,8 +138,3 @@ export class LoopStarter {
 
 /** Whether its key may run agents by itself does not matter: the loop's own scope does. */
 const unscoped = (actor: Actor): Actor => ({ ...actor, credential: { ...actor.credential, scopes: null } });
-
-function titleOf(prompt: string): string {
-  const line = prompt.trim().split('\n', 1)[0] ?? '';
-  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1).toWellFormed()}…` : line;
-}

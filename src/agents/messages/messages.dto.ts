@@ -53,7 +53,7 @@ export class SendMessage {
   @Field.text("Subagent of a new chat, of the workspace's .agents/ folder", { ...AGENT_NAME, optional: true })
   agent_name?: string;
 
-  @Field.text('Title of a new chat', { ...TITLE, optional: true })
+  @Field.text('Title of a new chat; absent: the first line of the message', { ...TITLE, optional: true })
   title?: string;
 
   @Field.text("Model of this run; absent: the chat's, else the default", { ...MODEL, optional: true })

@@ -2,10 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { Budgets } from '../../identity/billing/index.js';
 import { type ActingRun, type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { AttachmentsService } from '../attachments/index.js';
-import { ChatsService, ChatsStore, type NewChat } from '../chats/index.js';
+import {
+  ChatsService,
+  ChatsStore,
+  type CreateChat,
+  isUnnamed,
+  type NewChat,
+  titleOf,
+} from '../chats/index.js';
 import { estimateUsd, ModelCatalog, ModelSettingsStore, ResponseSchemas } from '../models/index.js';
 import { type NewRun, type RunChat, RunIntake, type RunModels } from '../runs/index.js';
 import { SubagentsService } from '../subagents/index.js';
@@ -67,10 +74,11 @@ export class MessagesService {
     if (sender) return this.sendFrom(sender, actor, input);
     const existing = await this.existing(actor, input);
     if (existing) return this.sendTo(actor, existing, input);
-    const draft = await this.chats.draft(actor, { ...input, model: undefined }, 'agent.run');
+    const draft = await this.chats.draft(actor, chatOf(input), 'agent.run');
+    const title = isTitled(input) ? undefined : draft.title;
     const begun = await this.withNewRun(actor, draft, input, async run => {
       const sent = sentView(run, draft.id, NEXT);
-      return (await this.begin(draft, run, sent)) ? sent : undefined;
+      return (await this.begin(draft, { ...run, title }, sent)) ? sent : undefined;
     });
     if (begun) return begun;
     // Another request made the chat since we looked: it is one like any other.
@@ -79,7 +87,7 @@ export class MessagesService {
     return this.sendTo(actor, made, input);
   }
 
-  private sendTo(actor: Actor, chat: RunChat, input: SendMessage): Promise<SentView> {
+  private sendTo(actor: Actor, chat: ExistingChat, input: SendMessage): Promise<SentView> {
     return this.withNewRun(actor, chat, input, async run => {
       await this.requireRoom(chat, run);
       return this.database.transaction(unit => this.accept(unit, chat, run));
@@ -90,7 +98,7 @@ export class MessagesService {
   private async sendFrom(sender: ActingRun, actor: Actor, input: SendMessage): Promise<SentView> {
     if (input.chat_id && (await this.existing(actor, input)))
       throw new Conflict('A run starts tasks, each in a new chat; leave chat_id out');
-    const chat = await this.chats.draft(actor, { ...input, model: undefined }, 'agent.run');
+    const chat = await this.chats.draft(actor, chatOf(input), 'agent.run');
     return this.withNewRun(actor, chat, input, async run => {
       await this.requireRoom(chat, run);
       await this.tasks.start(sender, chat, run);
@@ -112,15 +120,17 @@ export class MessagesService {
     return this.budgets.requireRoom(scope, estimateUsd(price, Buffer.byteLength(text)));
   }
 
-  private async accept(unit: UnitOfWork, chat: RunChat, run: NewRun): Promise<SentView> {
+  private async accept(unit: UnitOfWork, chat: ExistingChat, run: NewRun): Promise<SentView> {
     const pending = await this.deliveries.lock(unit, chat.id, run.delivery);
-    await this.intake.add(unit, chat, run);
+    const title = titleOf(run.text);
+    const isNamed = isUnnamed(chat) && (await this.chatsStore.entitle(unit, chat.id, title));
+    await this.intake.add(unit, chat, isNamed ? { ...run, title } : run);
     const placed = await this.deliveries.deliver(unit, { ...run, chatId: chat.id }, run.delivery, pending);
     return unit.answers(sentView(run, chat.id, placed));
   }
 
   /** The chat that the message names, if it is there and the caller may send to it. */
-  private async existing(actor: Actor, input: SendMessage): Promise<RunChat | undefined> {
+  private async existing(actor: Actor, input: SendMessage): Promise<ExistingChat | undefined> {
     const id = input.chat_id;
     if (!id) return undefined;
     if (!(await this.chatsStore.exists(id))) return undefined;
@@ -189,3 +199,14 @@ function sentView({ callId, messageId, delivery }: NewRun, chat_id: string, plac
 function refuseOther(field: string, asked: string | undefined, actual: string | null): void {
   if (asked !== undefined && asked !== actual) throw new Invalid(`${field} is not that of the chat`);
 }
+
+type ExistingChat = RunChat & Pick<Row<'chat'>, 'title' | 'last_message_at'>;
+
+const isTitled = ({ title }: SendMessage): boolean => (title ?? '').trim() !== '';
+
+/** The new chat of a message; its model is that of the run alone. */
+const chatOf = (input: SendMessage): CreateChat => ({
+  ...input,
+  title: isTitled(input) ? input.title : titleOf(input.message),
+  model: undefined,
+});

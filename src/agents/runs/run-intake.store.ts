@@ -40,6 +40,8 @@ export interface NewRun {
   messageId: string;
   models: RunModels;
   text: string;
+  /** The title that the message gives to its chat. */
+  title?: string;
   attachments: readonly NewAttachment[];
   budget: RunBudget | undefined;
   delivery: Delivery;
@@ -197,7 +199,9 @@ function messageRows(
   { isFirst = false, slot, checkedAt }: { isFirst?: boolean; slot?: WorkerSlot; checkedAt?: string } = {},
 ): Sql[] {
   const { callId: call_id, messageId: message_id, models } = run;
-  const events: NewEvent[] = [{ type: 'run.queued', data: { call_id, chat_id: chat.id, message_id } }];
+  const named = run.title === undefined ? {} : { title: run.title };
+  const data = { call_id, chat_id: chat.id, message_id, ...named };
+  const events: NewEvent[] = [{ type: 'run.queued', data }];
   if (slot)
     events.push({ type: 'run.started', data: { call_id, attempt: 1, model: models.model } }, stepStarted(1));
   const begun = slot && { state: 'running', holder: slot.processId, attempt: 1, started_at: sql`now()` };
