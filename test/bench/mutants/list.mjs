@@ -197,9 +197,10 @@ export const MUTANTS = [
   [quota, 'files: files + folders + hidden.files + soon.files', 'files: soon.files', held],
   // What a credential may spend.
   [budgets, 'if (refusal) throw await this.refused(scope, refusal, estimateUsd);', '', billing],
+  [policy, '  WITHIN_WORKSPACES.includes(permission);', '  true;', routes('limited to some')],
   [
     budgets,
-    'if (!refusal.is_full) throw await this.refused(planned, refusal, planned.estimateUsd);',
+    'if (!refusal.is_full) throw await this.refused(call, refusal, estimateUsd);',
     'return;',
     billing,
   ],
