@@ -56,15 +56,20 @@ async function exchange(
   upstream: Upstream,
   rules: ForwardRules,
 ): Promise<void> {
+  let first: unknown;
   for (let isNew = false; ; isNew = true) {
     const exchange = new Exchange(request, response, upstream, rules);
     try {
       return await exchange.run(isNew);
     } catch (error) {
       // The upstream may have closed an idle connection just when it was used: RFC 9112, section 9.3.1.
-      if (!isNew && exchange.mayRepeat && isRepeatable(request)) continue;
+      if (!isNew && exchange.mayRepeat && isRepeatable(request)) {
+        first = error;
+        continue;
+      }
       if (response.headersSent) response.destroy();
-      throw error;
+      // It was sent before, though not this time.
+      throw first !== undefined && error instanceof ProxyError && error.fault === 'connect' ? first : error;
     }
   }
 }

@@ -104,6 +104,78 @@ describe('a request', () => {
     expect((await headersAt(local)).host).toBe('localhost:4567');
     await ada.client.delete(`/api/tunnels/${local.id}`);
   });
+
+  describe('to a program that answers localhost alone', () => {
+    const PROGRAM = `
+import { createServer } from 'node:http';
+const isOwn = ({ headers }) => headers.origin === 'http://' + headers.host;
+const server = createServer((request, response) => {
+  const { host, referer = '', origin = '' } = request.headers;
+  response.setHeader('access-control-allow-origin', origin || 'null');
+  const { searchParams, pathname } = new URL(request.url, 'http://here');
+  if (pathname === '/go') response.writeHead(302, { location: searchParams.get('to').replace('HOST', host) });
+  response.end(JSON.stringify({ origin, referer }));
+});
+server.on('upgrade', (request, socket) => {
+  socket.end(isOwn(request)
+    ? 'HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n'
+    : 'HTTP/1.1 403 Forbidden\\r\\nContent-Length: 0\\r\\n\\r\\n');
+});
+server.listen(process.env.PORT);`;
+    let local: Json;
+    let host: string;
+    let origin: string;
+
+    beforeAll(async () => {
+      await servers.write('local/server.mjs', PROGRAM);
+      local = await servers.start('node server.mjs', { folder: 'local', host_header: 'local', port: 4568 });
+      host = `${local.slug}.servers.localhost:${port}`;
+      origin = `http://${host}`;
+    });
+    afterAll(() => ada.client.delete(`/api/tunnels/${local.id}`));
+
+    it('comes from its own origin, where the browser was on its own pages', async () => {
+      const headers = { origin, referer: `${origin}/lab?x=${origin}` };
+      const answer = await servers.text(local, '/', { headers });
+      expect(JSON.parse(answer.text)).toEqual({
+        origin: 'http://localhost:4568',
+        referer: `http://localhost:4568/lab?x=${origin}`,
+      });
+      expect(answer.headers['access-control-allow-origin']).toBe(origin);
+    });
+
+    it.each(['https://evil.example', 'null', 'http://localhost:4568.evil.example'])(
+      'keeps the origin %s of another site',
+      async other => {
+        const answer = await servers.text(local, '/', { headers: { origin: other, referer: `${other}/x` } });
+        expect(JSON.parse(answer.text)).toEqual({ origin: other, referer: `${other}/x` });
+        expect(answer.headers['access-control-allow-origin']).toBe(other);
+        expect((await servers.open(local, '/', { origin: other })).answer.statusCode).toBe(403);
+      },
+    );
+
+    it('opens a WebSocket from its own pages', async () => {
+      const { answer, socket } = await servers.open(local, '/', { origin });
+      expect(answer.statusCode).toBe(101);
+      socket?.destroy();
+    });
+
+    it.each([
+      ['http://HOST/lab?next=%2F', '{origin}/lab?next=/'],
+      ['https://HOST', '{origin}'],
+      ['//HOST/lab', '//{host}/lab'],
+      ['/lab', '/lab'],
+      ['lab', 'lab'],
+      ['http://elsewhere.example/HOST', 'http://elsewhere.example/localhost:4568'],
+      ['http://HOST.evil.example/', 'http://localhost:4568.evil.example/'],
+    ])('that is sent on to %s arrives at %s', async (to, expected) => {
+      const { status, headers } = await servers.text(local, `/go?to=${to}`);
+      expect([status, headers.location]).toEqual([
+        302,
+        expected.replace('{origin}', origin).replace('{host}', host),
+      ]);
+    });
+  });
 });
 
 describe('a WebSocket', () => {
@@ -297,16 +369,44 @@ describe('while there is no process', () => {
   it('requests wait for one that crashed, and for one that sleeps, which is started once', async () => {
     const server = await servers.start('node server.mjs', { folder: 'echo' });
     await servers.text(server, '/exit');
+    const stateIs = async (state: string) =>
+      (await ada.client.get(`/api/tunnels/${server.id}`)).body.state === state;
+    while (await stateIs('running')) await new Promise(done => setTimeout(done, 20));
     expect((await servers.text(server, '/life')).status).toBe(200);
     await ada.client.patch(`/api/tunnels/${server.id}`, { sleep_after_seconds: 1 });
-    const asleep = async () => (await ada.client.get(`/api/tunnels/${server.id}`)).body.state === 'sleeping';
-    for (let at = 0; at < 200 && !(await asleep()); at++) await new Promise(done => setTimeout(done, 100));
+    while (!(await stateIs('sleeping'))) await new Promise(done => setTimeout(done, 100));
+    const { restarts } = (await ada.client.get(`/api/tunnels/${server.id}`)).body;
+    expect(restarts).toBe(0);
     const from = (at: number) => ({ from: `127.0.0.${2 + (at % 5)}` });
     const answers = await Promise.all(
       Array.from({ length: 500 }, (_, at) => servers.text(server, '/life', from(at))),
     );
     expect([...new Set(answers.map(({ status, text }) => `${status} ${text}`))]).toHaveLength(1);
     expect(answers[0]?.status).toBe(200);
+    await ada.client.delete(`/api/tunnels/${server.id}`);
+  });
+
+  it('a request by which the program ends is sent once', async () => {
+    await servers.write(
+      'frail/server.mjs',
+      `import { appendFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+createServer((request, response) => {
+  if (request.url === '/crash') { appendFileSync('asked.txt', 'x'); process.exit(1); }
+  response.end('here');
+}).listen(process.env.PORT);`,
+    );
+    const server = await servers.start('node server.mjs', { folder: 'frail' });
+    expect((await servers.text(server)).text).toBe('here');
+    for (let visits = 1; visits <= 2; visits++) {
+      expect((await servers.text(server, '/crash')).status).toBe(502);
+      const asked = await ada.client.get(
+        `/api/workspaces/${servers.workspace}/files/content?path=frail/asked.txt`,
+      );
+      expect(asked.body.content).toBe('x'.repeat(visits));
+      // The next ones wait until it is there again.
+      expect((await servers.text(server)).status).toBe(200);
+    }
     await ada.client.delete(`/api/tunnels/${server.id}`);
   });
 

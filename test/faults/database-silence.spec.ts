@@ -70,7 +70,8 @@ describe('a database that swallows what it is sent', () => {
     'keeps nobody waiting, and all goes on when it answers again',
     async () => {
       proxy.swallow();
-      expect((await timed(client.get('/api/health/ready'))).status).toBe(503);
+      const ready = await timed(client.get('/api/health/ready'));
+      expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '5']);
       const answers = await timed(
         Promise.all(Array.from({ length: 40 }, () => client.get('/api/workspaces'))),
       );

@@ -15,6 +15,8 @@ import { HostingFacts } from './hosting-facts.js';
 
 /** How long the database may take to answer where requests can be served. */
 const READY_MS = 2_500;
+/** When to ask again whether requests can be served. */
+const RETRY = { 'retry-after': '5' };
 /** With less than this on the disk of the workspaces, hardly anything can be written. */
 const MIN_FREE_BYTES = 1024 * 1024;
 
@@ -72,10 +74,10 @@ export class HealthController {
         ? 'The disk of the database is full; free some space there'
         : 'The database does not answer';
       this.log.error({ err: error }, `not ready: ${what}`);
-      throw new Unavailable(what);
+      throw new Unavailable(what, RETRY);
     }
     if (missingKey)
-      throw new Unavailable(`A stored secret needs the vault key "${missingKey}", which is missing`);
+      throw new Unavailable(`A stored secret needs the vault key "${missingKey}", which is missing`, RETRY);
     await this.requireDisk();
     return { status: 'ready', database_ms: Math.round(performance.now() - start) };
   }
@@ -83,7 +85,7 @@ export class HealthController {
   private async requireDisk(): Promise<void> {
     const free = await freeBytes(path.resolve(this.config.dataDir, 'workspaces'));
     if (free !== null && free < MIN_FREE_BYTES)
-      throw new Unavailable('The disk of the workspaces is full; free some space there');
+      throw new Unavailable('The disk of the workspaces is full; free some space there', RETRY);
   }
 
   @Documents({ name: 'metadata_get', summary: 'Describe the service', input: null, output: MetadataView })

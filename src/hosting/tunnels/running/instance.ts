@@ -183,7 +183,11 @@ export class Instance {
       await this.check();
       await this.reportUsage(program);
       if (program.door.connections === 0 && (await this.msToSleep()) <= 0)
-        this.stop({ state: 'sleeping', reason: 'It had no requests for a while; the next one starts it.' });
+        this.stop({
+          state: 'sleeping',
+          reason: 'It had no requests for a while; the next one starts it.',
+          restarts: 0,
+        });
     }
   }
 

@@ -5,7 +5,7 @@ import type { ForwardRules } from '#libs/reverse-proxy/index.js';
 const OUR_COOKIE = /^(?:__Host-)?atl_/;
 const OUR_SUBPROTOCOL = /^atelier\.access\./;
 
-type HeaderRules = Required<Pick<ForwardRules, 'requestHeader' | 'responseHeader'>>;
+export type HeaderRules = Required<Pick<ForwardRules, 'requestHeader' | 'responseHeader'>>;
 
 /** What a server sees of a request, and its visitors of its answers: nothing of ours in either direction. */
 export const HEADER_RULES: HeaderRules = {

@@ -7,6 +7,7 @@ import { type HostedHost, HostingDomain } from '../../hosts/index.js';
 import type { InstanceRow } from '../records/instances.store.js';
 import { ServerConnections } from '../running/server-connections.js';
 import { HEADER_RULES, ourSubprotocol } from './forwarded-headers.js';
+import { localHostRules } from './local-host.js';
 import type { ReadyInstance } from './server-instances.js';
 
 /** Of processes that have answered lately; idle connections end by themselves. */
@@ -48,11 +49,14 @@ export class Forwarding {
     { server, instance }: ReadyInstance,
   ): Promise<ForwardRules> {
     const isLocal = server.host_header === 'local' && instance.port !== null;
+    const local = `localhost:${instance.port}`;
     return {
-      ...HEADER_RULES,
+      ...(isLocal
+        ? localHostRules(request, { local, origin: host.origin, rules: HEADER_RULES })
+        : HEADER_RULES),
       scheme: this.domain.isSecure ? 'https' : 'http',
       isPeerTrusted: this.proxies.believes(request.socket.remoteAddress),
-      ...(isLocal && { host: `localhost:${instance.port}` }),
+      ...(isLocal && { host: local }),
       ...(viewer && { added: ['X-Atelier-Viewer', await this.viewers.sign(host, viewer)] }),
       subprotocol: ourSubprotocol(request),
     };

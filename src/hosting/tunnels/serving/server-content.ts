@@ -12,8 +12,11 @@ import { ServerTraffic } from './server-traffic.js';
 
 /** Requests that take longer are watched: they end once who sent them would not be let in any more. */
 const LONG_MS = 1_000;
-/** How often a request is sent to a process that turns out to be ending. */
+
+/** How often a request looks for a process that it reaches. */
 const MAX_ATTEMPTS = 3;
+
+type SendTo = (ready: ReadyInstance, ended: AbortSignal) => Promise<void>;
 
 /** Serves servers: each request goes to the process that answers now, and waits where there is to be one. */
 @Injectable()
@@ -42,8 +45,8 @@ export class ServerContent implements HostedContent, OnModuleInit {
     const unwatch = this.watchIfLong(host, admitted, request, () => response.destroy());
     const leave = this.traffic.open(host.target.id);
     try {
-      await this.attempt(host, goneOf(response), request, async ready => {
-        const rules = await this.forwarding.rulesFor(host, admitted, request, ready);
+      await this.attempt(host, response, request, async (ready, signal) => {
+        const rules = { ...(await this.forwarding.rulesFor(host, admitted, request, ready)), signal };
         await proxyRequest(request, response, this.forwarding.upstreamOf(ready.instance), rules);
       });
     } catch (error) {
@@ -61,8 +64,8 @@ export class ServerContent implements HostedContent, OnModuleInit {
     const { request, socket } = client;
     const leave = this.traffic.open(host.target.id);
     try {
-      await this.attempt(host, goneOf(socket), request, async ready => {
-        const rules = await this.forwarding.rulesFor(host, admitted, request, ready);
+      await this.attempt(host, socket, request, async (ready, signal) => {
+        const rules = { ...(await this.forwarding.rulesFor(host, admitted, request, ready)), signal };
         await proxyUpgrade(client, this.forwarding.upstreamOf(ready.instance), rules);
       });
     } catch (error) {
@@ -80,23 +83,50 @@ export class ServerContent implements HostedContent, OnModuleInit {
     }
   }
 
-  /** Again with the next process where the one before was about to end, and nothing was done. */
+  /**
+   * Again with the next process where the one before was about to end, and nothing was done. A request that a process got is
+   * repeated once.
+   */
   private async attempt(
     { target }: HostedHost,
-    gone: () => AbortSignal,
+    client: ServerResponse | Duplex,
     request: IncomingMessage,
-    send: (ready: ReadyInstance) => Promise<void>,
+    send: SendTo,
   ): Promise<void> {
+    const gone = goneOf(client);
+    let isRepeated = false;
     for (let attempt = 1; ; attempt++) {
       const ready = await this.instances.ready(target.id, gone);
       try {
-        await send(ready);
+        await this.sendUntilEnd(ready, client, send);
         return;
       } catch (error) {
         if (attempt === MAX_ATTEMPTS || !isUndone(error, request)) throw error;
+        const wasSent = error.fault !== 'connect';
+        if (wasSent && isRepeated) throw error;
         this.forwarding.suspect(ready.instance);
-        if (!(await this.instances.ends(ready, gone()))) throw error;
+        const end = await this.instances.endOf(ready, gone());
+        // A program that ended by itself may have ended by this very request.
+        if (end === undefined || (end === 'own' && wasSent)) throw error;
+        isRepeated ||= wasSent;
       }
+    }
+  }
+
+  /** Ends an exchange with an instance that has ended: where its worker stands still, its connections stay open. */
+  private async sendUntilEnd(
+    ready: ReadyInstance,
+    client: ServerResponse | Duplex,
+    send: SendTo,
+  ): Promise<void> {
+    const ended = new AbortController();
+    const unwatch = this.instances.watchEnd(ready, client, () => ended.abort());
+    try {
+      await send(ready, ended.signal);
+    } catch (error) {
+      throw ended.signal.aborted ? new ProxyError('closed', 'The server has ended', { cause: error }) : error;
+    } finally {
+      unwatch();
     }
   }
 
@@ -134,7 +164,7 @@ function whenClosed(client: ServerResponse | Duplex): AbortSignal {
 }
 
 /** Whether nothing came of a request: it was not sent, or may be sent twice (RFC 9110, section 9.2.2) and was not answered. */
-function isUndone(error: unknown, { method = '', headers, socket }: IncomingMessage): boolean {
+function isUndone(error: unknown, { method = '', headers, socket }: IncomingMessage): error is ProxyError {
   if (!(error instanceof ProxyError) || socket.destroyed) return false;
   if (error.fault === 'connect') return true;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

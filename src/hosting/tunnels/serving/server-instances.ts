@@ -1,4 +1,6 @@
 import { setMaxListeners } from 'node:events';
+import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Leases } from '../../../platform/leases/index.js';
 import { Subscription, TopicCache, Topics } from '../../../platform/topics/index.js';
@@ -11,6 +13,10 @@ const MAX_HELD = 1_000;
 /** How long the end of a process is waited for that could not be reached: its row follows soon, or once its holder is given up. */
 const END_MS = 2_000;
 const LOST_MS = 20_000;
+/** Exchanges that take longer are watched. */
+const LONG_MS = 1_000;
+/** Between two looks whether a client has read what came before its server ended. */
+const UNREAD_MS = 2_000;
 const MAX_SERVERS = 10_000;
 const TTL_MS = 10 * 60_000;
 
@@ -19,6 +25,9 @@ export interface ReadyInstance {
   readonly server: ServerRow;
   readonly instance: InstanceRow;
 }
+
+/** `own`: the program ended by itself. */
+export type InstanceEnd = 'own' | 'asked';
 
 type Standing = { readonly server: ServerRow; readonly instance: InstanceRow | undefined };
 
@@ -61,10 +70,56 @@ export class ServerInstances {
   }
 
   /**
-   * Whether a process that could not be reached is one that ends: waits a moment for that. False where it goes on, and for
-   * whatever reason does not answer.
+   * How a process ended, or ends, that could not be reached: `own` where its program ended by itself, else `asked`. Waits a moment
+   * for that. Undefined where it goes on, and for whatever reason does not answer.
    */
-  async ends({ instance, server }: ReadyInstance, signal: AbortSignal): Promise<boolean> {
+  async endOf({ instance, server }: ReadyInstance, signal: AbortSignal): Promise<InstanceEnd | undefined> {
+    const hasEnded = await this.hasEnded({ instance, server }, signal);
+    if (!hasEnded) return undefined;
+    return (await this.instances.find(instance.id))?.exit ? 'own' : 'asked';
+  }
+
+  /**
+   * Calls `onEnd` for an exchange that outlives its process: the worker of that stands still, and leaves connections open. What the
+   * client has not read yet still reaches it. Returns what ends the watch.
+   */
+  watchEnd({ instance, server }: ReadyInstance, client: Writable, onEnd: () => void): () => void {
+    // What this process runs closes its connections when it ends.
+    if (instance.holder === this.leases.processId) return () => undefined;
+    const over = new AbortController();
+    const begin = async () => {
+      await this.outlived({ instance, server }, over.signal);
+      while (!over.signal.aborted) {
+        await sleep(UNREAD_MS, undefined, { signal: over.signal });
+        if (client.writableLength === 0) onEnd();
+      }
+    };
+    // Aborted when the exchange is over.
+    const timer = setTimeout(() => void begin().catch(() => undefined), LONG_MS).unref();
+    return () => {
+      clearTimeout(timer);
+      over.abort();
+    };
+  }
+
+  /** Resolves when the process has ended, or `over` is aborted. */
+  private async outlived({ instance, server }: ReadyInstance, over: AbortSignal): Promise<void> {
+    while (!over.aborted)
+      try {
+        await this.watch(server.id, over, async standing => {
+          if (over.aborted) return true;
+          if (standing?.instance?.id === instance.id) return undefined;
+          const { state = 'ended' } = (await this.instances.find(instance.id)) ?? {};
+          return state === 'ended' || undefined;
+        });
+        return;
+      } catch {
+        // The database is away.
+        await sleep(UNREAD_MS, undefined, { signal: over });
+      }
+  }
+
+  private async hasEnded({ instance, server }: ReadyInstance, signal: AbortSignal): Promise<boolean> {
     const isOurs = instance.holder === this.leases.processId;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(isOurs ? END_MS : LOST_MS)]);
     return this.watch(server.id, limit, async standing => {
