@@ -117,5 +117,6 @@ try {
   const { start } = await import('./start.js');
   await start(host, opening);
 } catch (error) {
-  stopWith(log, error);
+  // What is stopped while it starts fails to.
+  if (!ending) stopWith(log, error);
 }

@@ -12,15 +12,27 @@ import { requireRedis } from './platform/jobs/index.js';
 import { createServer, createWorker } from './server.js';
 import { listenFailure } from './start-failure.js';
 
+/** Registers the end of a part while it is created: one that is to stop meanwhile closes before the database that it uses. */
+function created<T extends { close(): Promise<unknown> }>(
+  { started }: Host,
+  creating: Promise<T>,
+): Promise<T> {
+  started(async () => {
+    const part = await creating.catch(() => undefined);
+    await part?.close();
+  });
+  return creating;
+}
+
 /** Sites and servers alone: in this process, or in several that share its port. */
-async function startGateway({ config, log, started, done }: Host, parts: ServiceParts): Promise<void> {
+async function startGateway(host: Host, parts: ServiceParts): Promise<void> {
+  const { config, log, started, done } = host;
   if (config.gatewayProcesses > 1) {
     const processes = new GatewayProcesses(config, log);
     started(() => processes.stop());
     await processes.start();
   } else {
-    const context = await createWorker(parts);
-    started(() => context.close());
+    const context = await created(host, createWorker(parts));
     const gateway = context.get(GatewayProcess, { strict: false });
     started(() => gateway.close());
     await gateway.listen().catch(error => {
@@ -43,7 +55,7 @@ async function stores({ redisUrl }: Config, opening: Promise<string>): Promise<s
 
 /** Starts the service; or does what the operator wants, and ends the process. `opening` gives the address of the database. */
 export async function start(host: Host, opening: Promise<string>): Promise<void> {
-  const { config, log, command, started, done } = host;
+  const { config, log, command, done } = host;
   const connectionString = await stores(config, opening);
   await migrate(connectionString, migrations);
   const parts = { config, log, database: { connectionString } };
@@ -53,13 +65,11 @@ export async function start(host: Host, opening: Promise<string>): Promise<void>
     return done();
   }
   if (!config.servesHttp) {
-    const worker = await createWorker(parts);
-    started(() => worker.close());
+    await created(host, createWorker(parts));
     log.info({ role: config.role }, 'working');
     return;
   }
-  const app = await createServer(parts);
-  started(() => app.close());
+  const app = await created(host, createServer(parts));
   const credentials = config.databaseUrl ? undefined : await new FirstBoot(app, config).credentials();
   const setupToken = await app.get(SetupToken, { strict: false }).renew();
   if (setupToken)

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { PoolWatch, SecondConnection } from '#libs/resilient-postgres/index.js';
+import pg from 'pg';
+import { PoolWatch, poolEnd, SecondConnection } from '#libs/resilient-postgres/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { Leases } from '../../src/platform/leases/index.js';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
@@ -24,6 +25,18 @@ beforeAll(async () => {
   ({ model, service, ada } = ground);
 });
 afterAll(() => ground.stop());
+
+it('a pool that has ended has no connection that a database server could still end', async () => {
+  const pool = new pg.Pool({ connectionString: service.database.url, max: 8 });
+  const end = poolEnd(pool);
+  const counts = { opened: 0, closed: 0 };
+  pool.on('connect', () => counts.opened++);
+  pool.on('remove', () => counts.closed++);
+  await Promise.all(Array.from({ length: 8 }, () => pool.query('select pg_sleep(0.1)')));
+  await end();
+  expect(counts.opened).toBeGreaterThan(0);
+  expect(counts.closed).toBe(counts.opened);
+});
 
 describe('more callers at once than there are connections', () => {
   it('accept one invitation once', async () => {

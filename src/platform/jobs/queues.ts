@@ -9,7 +9,7 @@ import {
 } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { CONNECTION_SETTINGS, QUERY_MS, ResilientClient } from '#libs/resilient-postgres/index.js';
+import { CONNECTION_SETTINGS, poolEnd, QUERY_MS, ResilientClient } from '#libs/resilient-postgres/index.js';
 import { CannotStart, Config } from '../config/index.js';
 import { DatabaseConnection } from '../database/index.js';
 import { Log } from '../log/index.js';
@@ -44,6 +44,8 @@ const MAX_CONNECTIONS = 16;
 @Injectable()
 export class QueuePool {
   readonly connections: pg.Pool;
+  /** Resolves when the connections are closed. */
+  readonly end: () => Promise<void>;
 
   constructor(database: DatabaseConnection) {
     this.connections = new pg.Pool({
@@ -58,6 +60,7 @@ export class QueuePool {
     });
     // Every queue and every worker listens.
     this.connections.setMaxListeners(0);
+    this.end = poolEnd(this.connections);
   }
 }
 
@@ -138,8 +141,10 @@ export class Queues implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([...this.workers.values(), ...this.queues.values()].map(part => part.close()));
-    await this.pool.connections.end();
+    const parts = [...this.workers.values(), ...this.queues.values()];
+    const closed = await Promise.allSettled(parts.map(part => part.close()));
+    await this.pool.end();
+    for (const result of closed) if (result.status === 'rejected') throw result.reason;
   }
 
   /** Gives a job to BullMQ, which ignores one that it has. */

@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+
+/** How long connections may take to close. A database that does not answer closes none. */
+const CLOSE_MS = 1_000;
+
+/**
+ * For a new pool: returns what ends it, and resolves when its connections are closed. `end()` of pg resolves earlier, and a server that is
+ * stopped then ends connections that the pool still listens to: each is an error.
+ */
+export function poolEnd(pool: pg.Pool): () => Promise<void> {
+  const open = new Set<pg.PoolClient>();
+  let closed: () => void = () => undefined;
+  pool.on('connect', client => open.add(client));
+  pool.on('remove', client => {
+    open.delete(client);
+    if (open.size === 0) closed();
+  });
+  return async () => {
+    const allClosed = new Promise<void>(resolve => {
+      closed = resolve;
+    });
+    await pool.end();
+    if (open.size === 0) return;
+    const limit = new AbortController();
+    await Promise.race([allClosed, sleep(CLOSE_MS, undefined, { signal: limit.signal })]);
+    limit.abort();
+  };
+}
