@@ -17,11 +17,15 @@ export async function permittedAddresses(
   host: string,
   resolve: Resolver,
   allows: (address: string, host: string) => boolean,
+  advice = '',
 ): Promise<string[]> {
   const addresses = isIP(host) === 0 ? await resolved(host, resolve) : [host];
   if (addresses.length === 0) throw new EgressRefusal('unresolved', `${host} has no address`);
   if (!addresses.every(address => allows(address, host)))
-    throw new EgressRefusal('address', `${host} leads to an address that is not one of the public internet`);
+    throw new EgressRefusal(
+      'address',
+      `${host} leads to an address that is not one of the public internet. ${advice}`.trimEnd(),
+    );
   return addresses;
 }
 

@@ -60,6 +60,8 @@ export interface EgressProxyOptions {
   idleTimeoutMs?: number;
   /** What to say of how a host gets onto the list. */
   advice?: string;
+  /** What to say of how a host at an address that is not allowed gets reached. */
+  addressAdvice?: string;
   onConnection?: (connection: EgressConnection) => void;
   onRefusal?: (refusal: EgressRefusal, target: string) => void;
   inspection?: InspectionOptions;
@@ -79,6 +81,7 @@ const defaults = {
   requestTimeoutMs: 10_000,
   idleTimeoutMs: 120_000,
   advice: 'Ask an admin of the workspace to add it.',
+  addressAdvice: '',
   onConnection: (_connection: EgressConnection): void => undefined,
   onRefusal: (_refusal: EgressRefusal, _target: string): void => undefined,
 };
@@ -257,13 +260,13 @@ export class EgressProxy {
     allows: (address: string, host: string) => boolean,
     requirePermitted: () => void,
   ): Promise<Socket> {
-    const { resolve, connectTimeoutMs, idleTimeoutMs, maxConnections } = this.options;
+    const { resolve, connectTimeoutMs, idleTimeoutMs, maxConnections, addressAdvice } = this.options;
     if (this.outgoing >= maxConnections)
       throw new EgressRefusal('too_much', `There are ${maxConnections} connections already: close some`);
     this.meter.requireRoom();
     const startedAt = performance.now();
     this.outgoing++;
-    const socket = await permittedAddresses(host, resolve, allows)
+    const socket = await permittedAddresses(host, resolve, allows, addressAdvice)
       .then(addresses => dial(host, addresses, port, connectTimeoutMs))
       .catch((error: unknown) => {
         this.outgoing--;

@@ -103,6 +103,7 @@ describe('what sandboxes connect to', () => {
     expect(one.output).toMatch(/\nRefused connections: evil.test is not one/);
     const inside = await bash(`${ask('localhost')}; touch /run/egress/x`);
     expect(inside.output).toContain('localhost leads to an address that is not one of the public internet');
+    expect(inside.output).toContain('lists the host in OUTGOING_PRIVATE_HOSTS');
     expect(inside.output).toContain('Read-only file system');
   });
 

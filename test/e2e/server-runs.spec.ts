@@ -109,6 +109,21 @@ describe('a server', () => {
     await move(server, 'stop');
   });
 
+  it('says which hosts it could not reach, as long as it listens on no port', async () => {
+    await ada.client.patch(`/api/workspaces/${workspace}/egress`, { mode: 'allow', hosts: ['other.test'] });
+    const ask = `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT npm.test:443 HTTP/1.1\\r\\nHost: npm.test:443\\r\\n\\r\\n' >&3; cat <&3`;
+    const server = await start({ command: `for n in 1 2 3; do (${ask}); done; sleep 1000` }, 0);
+    const view = await until(server, ({ reason }) => reason?.includes('npm.test'));
+    expect(view).toMatchObject({ state: 'starting' });
+    expect(view.reason).toMatch(/^It listens on no port\. .*npm\.test is not one of the hosts .*PATCH/);
+    await printed(server, ['npm.test is not one of the hosts']);
+    await move(server, 'stop');
+    await ada.client.patch(`/api/workspaces/${workspace}/egress`, { mode: 'none' });
+    const alone = await start({ command: 'node -e "fetch(\'http://npm.test\')"', restart: 'never' });
+    expect(alone).toMatchObject({ state: 'failed' });
+    expect(alone.reason).toContain('npm.test cannot be reached from here. To let it through');
+  });
+
   it('is restarted with the files as they are, and never runs twice', async () => {
     await write(
       'exclusive.cjs',

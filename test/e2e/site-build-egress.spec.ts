@@ -35,19 +35,19 @@ afterEach(async () => {
   service = undefined;
 });
 
-async function begin(environment: Record<string, string>): Promise<void> {
+async function begin(environment: Record<string, string>, isPublic = true): Promise<void> {
   service = await TestService.start(environment);
-  takeForPublic(service, Number(new URL(origin).port));
+  takeFor(isPublic, service, Number(new URL(origin).port));
   ada = await service.person();
   sites = await Sites.in(service, ada);
 }
 
-/** This machine stands for the internet: its own address, at the port of the stand-in, is what may be connected to. */
-function takeForPublic({ app }: TestService, port: number): void {
+/** This machine stands for the internet, or for a private network: its own address, at the port of the stand-in, may be connected to or not. */
+function takeFor(isPublic: boolean, { app }: TestService, port: number): void {
   const sockets = app.get(EgressSockets, { strict: false });
   const open = sockets.open.bind(sockets);
   const everywhere = { hosts: [], advice: '', withWorkspace: true };
-  sockets.open = (use, list = everywhere) => open(use, { ...list, ports: [port], allows: () => true });
+  sockets.open = (use, list = everywhere) => open(use, { ...list, ports: [port], allows: () => isPublic });
 }
 
 const allow = async (rule: Json): Promise<void> => {
@@ -120,6 +120,24 @@ it('with SITE_BUILD_EGRESS=registries a build reaches nothing of it, though comm
   const { install, build } = await built();
   expect(install).toMatch(/HTTP\/1\.1 403 [\s\S]*localhost is not one of the hosts/);
   expect([build, asked]).toEqual(['no way out\n', ['/command']]);
+});
+
+it('an installation ends when its registry leads to a private address, and its log says how that is allowed', async () => {
+  await begin({ SITE_BUILD_REGISTRIES: `${origin}/` }, false);
+  const site = await sites.make(
+    { 'package.json': JSON.stringify({ scripts: { build: 'true' } }) },
+    // As npm does, for each of thousands of packages.
+    { install_command: `while true; do ${ask(`${origin}/package`)}; sleep 0.1; done` },
+  );
+  const version = await sites.publish(site);
+  const refusal =
+    'localhost leads to an address that is not one of the public internet. An operator of this installation names registries in SITE_BUILD_REGISTRIES.';
+  expect(version).toMatchObject({
+    state: 'failed',
+    error: `The installation of the dependencies was ended. ${refusal}`,
+  });
+  const said = (await sites.log(version)).split('\n').filter(line => line === refusal);
+  expect(said).not.toEqual([]);
 });
 
 it('with SITE_BUILD_EGRESS=none a build reaches nothing at all', async () => {

@@ -1,4 +1,5 @@
 import { defaultLimits, type SandboxLimits, type SessionEnd, type SessionLoss } from '#libs/sandbox/index.js';
+import { unreachedHost, WORKSPACE_EGRESS } from '../../workspaces/egress/index.js';
 import type { ScriptResult } from '../../workspaces/sandboxes/index.js';
 import { MAX_OUTPUT, shorten, type ToolResult } from './tool-provider.js';
 
@@ -86,7 +87,14 @@ function notesOf(result: ScriptResult, asked: Asked): string[] {
   if (session_ended) notes.push(`${SESSION_NOTES[session_ended]}; with the next command ${NEW_ONE}.`);
   if (asked.changesUnknown) notes.push('Which files it changed is not known yet, and is logged later.');
   if (egress_refused.length > 0) notes.push(`Refused connections: ${egress_refused.join(' ')}`);
+  else if (exit_code !== 0) notes.push(...unreachedNotes(output));
   return notes;
+}
+
+/** A program that does not know of the proxy, or a sandbox without one. */
+function unreachedNotes(output: string): string[] {
+  const host = unreachedHost(output);
+  return host === undefined ? [] : [`${host} cannot be reached from here. ${WORKSPACE_EGRESS.advice}`];
 }
 
 function lostNote(loss: SessionLoss): string {

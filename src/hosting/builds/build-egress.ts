@@ -41,11 +41,18 @@ export class BuildEgress {
     if (hosts.includes(DEFAULT_REGISTRY.hostname)) hosts.push(YARN_HOST);
     const ports = [...new Set([443, 80, ...this.registries.map(portOf)])];
     return {
-      ...{ hosts, ports, advice: this.advice('install') },
+      ...{ hosts, ports, advice: this.advice('install'), addressAdvice: this.advice('install') },
       allows: (address, host) =>
         isPublicAddress(address) || ports.some(port => this.named.allows(address, host, String(port))),
       withWorkspace: this.mode === 'workspace',
     };
+  }
+
+  /** Hosts without which an installation makes no sense: of registries, the default one or those that a project names. */
+  hostsOf(registries: readonly string[]): Set<string> {
+    const hosts = [this.defaultRegistry, ...registries].map(url => URL.parse(url)?.hostname ?? '');
+    if (hosts.includes(DEFAULT_REGISTRY.hostname)) hosts.push(YARN_HOST);
+    return new Set(hosts.map(host => host.replace(/^\[|\]$/g, '')));
   }
 
   /** While the project is built. */

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EgressRefusal } from '#libs/egress-proxy/index.js';
 import { SandboxFailure } from '#libs/sandbox/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
@@ -12,6 +13,10 @@ import { explainFailure } from './outcome/explain-failure.js';
 import { BuildFailure } from './project/build-failure.js';
 
 const MAX_PROCESSES = 512;
+/** Different refusals that the log of a step tells of. */
+const MAX_SAID = 20;
+/** How often a registry may not be found until a step ends. */
+const MAX_UNRESOLVED = 10;
 const TMP_BYTES = 512 * 1024 * 1024;
 
 /** What every program of a build finds. */
@@ -33,6 +38,8 @@ export interface Step {
   readonly env: Record<string, string>;
   readonly egress: EgressList | undefined;
   readonly seconds: number;
+  /** Hosts whose refusal ends the step. */
+  readonly requires?: ReadonlySet<string>;
 }
 
 /** Runs the steps of builds, each in a sandbox of its own, and says in sentences why one failed. */
@@ -65,8 +72,20 @@ export class BuildSandboxes {
       fault = 'It printed more than 256 MiB.';
       stop.abort();
     };
+    const isFatal = fatalRefusals(step.requires);
+    const said = new Set<string>();
+    const onRefusal = (refusal: EgressRefusal, host: string | undefined): void => {
+      const { message } = refusal;
+      if (said.size < MAX_SAID && !said.has(message)) log.say(message);
+      said.add(message);
+      if (!isFatal(refusal, host)) return;
+      fault ??= message;
+      stop.abort();
+    };
+    const egress = step.egress && { ...step.egress, onRefusal };
     try {
-      const result = await this.runIn(job, step, log, AbortSignal.any([job.signal, stop.signal]));
+      const signal = AbortSignal.any([job.signal, stop.signal]);
+      const result = await this.runIn(job, { ...step, egress }, log, signal);
       job.signal.throwIfAborted();
       if (fault) throw new BuildFailure(`${NAMES[step.what]} was ended. ${fault}`);
       if (result.exit_code !== 0) throw new BuildFailure(this.explain(step, result, log.tail()));
@@ -113,6 +132,15 @@ export class BuildSandboxes {
       limits: { seconds, memoryBytes: this.config.siteBuildMemoryBytes, processes: MAX_PROCESSES },
     });
   }
+}
+
+/** Tells whether a refusal leaves no hope for a step. A name that was not found may be found the next time. */
+function fatalRefusals(hosts: ReadonlySet<string> = new Set()) {
+  let unresolved = 0;
+  return ({ reason }: EgressRefusal, host = ''): boolean => {
+    if (!hosts.has(host) || reason === 'too_much') return false;
+    return reason !== 'unresolved' || ++unresolved >= MAX_UNRESOLVED;
+  };
 }
 
 const NAMES = { install: 'The installation of the dependencies', build: 'The build' };

@@ -64,7 +64,7 @@ export class Dependencies {
   private async install(
     job: BuildJob,
     log: BuildLog,
-    { files, folders, registry, leftOut }: InstallFiles,
+    { files, folders, registry, registries, leftOut }: InstallFiles,
   ): Promise<void> {
     const { project, workspace } = job;
     const egress = this.egress.forInstall();
@@ -82,6 +82,7 @@ export class Dependencies {
         args: [command, version ? `${toolOf(name, version)}@${version}` : ''],
         env: environment(name, registry ?? this.egress.defaultRegistry),
         seconds: this.config.siteInstallSeconds,
+        requires: this.egress.hostsOf(registries),
       };
       await this.sandboxes.run(job, step, log);
       await this.cache.hand(work, job.folder, folders);

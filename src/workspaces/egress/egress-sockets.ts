@@ -24,11 +24,15 @@ import {
 } from './credential-rules.js';
 import { EgressStore, egressTopic } from './egress.store.js';
 import { Exchanges } from './exchanges.js';
+import { RefusalLog } from './refusal-log.js';
 import { PLACEHOLDER, Trust } from './trust.js';
 
 const SHOWN = 20;
 const ADVICE =
   'To let it through, an admin of the workspace adds it to hosts, with mode allow, by PATCH /api/workspaces/{id}/egress; without that, do without it.';
+
+const ADDRESS_ADVICE =
+  'Sandboxes reach public addresses; private ones only with the credential of a connection, where an operator lists the host in OUTGOING_PRIVATE_HOSTS.';
 
 const CREDENTIAL_ADVICE =
   'To permit it, a person who manages the connection adds the method and the path to its grant for this workspace.';
@@ -50,13 +54,18 @@ export interface EgressList {
   readonly allows?: (address: string, host: string) => boolean;
   /** How a host gets onto the list. */
   readonly advice: string;
+  /** How a host at another address gets reached. */
+  readonly addressAdvice?: string;
+  /** Told of each refusal; the host is undefined where the request names none. */
+  readonly onRefusal?: (refusal: EgressRefusal, host: string | undefined) => void;
   /** Whether the hosts of the workspace can be reached, too. */
   readonly withWorkspace: boolean;
   /** Which requests get credentials, asked again when that may have changed; by default those that the caller may use. */
   readonly credentials?: readonly SandboxCredential[] | (() => Promise<readonly SandboxCredential[]>);
 }
 
-const NO_MORE: EgressList = { hosts: [], advice: ADVICE, withWorkspace: true };
+/** What a workspace reaches, and nothing more. */
+export const WORKSPACE_EGRESS: EgressList = { hosts: [], advice: ADVICE, withWorkspace: true };
 
 /** The way out of one sandbox: a proxy, whose socket is in a host folder to be shown inside. */
 export interface OpenEgress {
@@ -83,20 +92,23 @@ export class EgressSockets {
   ) {}
 
   /** Undefined where nothing can be reached. Later changes of the rules apply at once. */
-  async open(use: EgressUse, list: EgressList = NO_MORE): Promise<OpenEgress | undefined> {
+  async open(use: EgressUse, list: EgressList = WORKSPACE_EGRESS): Promise<OpenEgress | undefined> {
     const hosts = await this.reachable(use.workspaceId, list);
     const rules = await this.rulesOf(use, list);
     if (hosts.length === 0 && rules.length === 0) return undefined;
     const folder = await mkdtemp(path.join(this.config.scratchDir ?? tmpdir(), 'atelier-egress-'));
     const refused = new Set<string>();
+    const refusals = new RefusalLog(this.log, use);
     // Programs of a sandbox that began without credentials do not know an authority.
     const authority = rules.length > 0 ? new CertificateAuthority('Atelier sandbox') : undefined;
     const proxy = new EgressProxy({
       ...{ hosts, ports: list.ports ?? PORTS, allows: list.allows ?? isPublicAddress, advice: list.advice },
+      addressAdvice: list.addressAdvice ?? ADDRESS_ADVICE,
       onConnection: connection => this.tell(use, connection),
       onRefusal: (refusal, target) => {
         if (refused.size < SHOWN) refused.add(refusal.message);
-        this.tellRefusal(use, refusal, target);
+        refusals.add(refusal, target);
+        list.onRefusal?.(refusal, hostIn(target));
       },
       forwarder: new Exchanges(),
       ...(authority && { inspection: this.inspection(use, authority, rules) }),
@@ -110,6 +122,7 @@ export class EgressSockets {
     const close = async (): Promise<void> => {
       unfollow();
       await proxy.close();
+      refusals.close();
       if (rules.length > 0) await this.credentials.ended(use);
       await rm(folder, { recursive: true, force: true });
     };
@@ -206,11 +219,12 @@ export class EgressSockets {
       'a sandbox was connected to a host',
     );
   }
+}
 
-  private tellRefusal({ workspaceId, caller }: EgressUse, { reason }: EgressRefusal, target: string): void {
-    const egress = { reason, target: target.slice(0, 200) };
-    this.log.warn({ workspace_id: workspaceId, caller, egress }, 'a sandbox was refused a connection');
-  }
+/** The host that a request to a proxy names: an authority, or a URL. */
+function hostIn(target: string): string | undefined {
+  const url = URL.parse(/^https?:\/\//i.test(target) ? target : `https://${target}`);
+  return url?.hostname.replace(/^\[|\]$/g, '');
 }
 
 async function fill(folder: string, proxy: EgressProxy, owner: EgressUse['owner']): Promise<void> {

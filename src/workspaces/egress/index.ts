@@ -7,4 +7,5 @@ export {
 } from './credential-rules.js';
 export { EgressModule } from './egress.module.js';
 export { EgressStore, egressTopic } from './egress.store.js';
-export { type EgressList, EgressSockets, type OpenEgress } from './egress-sockets.js';
+export { type EgressList, EgressSockets, type OpenEgress, WORKSPACE_EGRESS } from './egress-sockets.js';
+export { unreachedHost } from './unreached-host.js';

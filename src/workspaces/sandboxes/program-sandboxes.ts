@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EgressRefusal } from '#libs/egress-proxy/index.js';
 import type {
   OutputChunk,
   ReadOnlyBind,
@@ -8,6 +9,7 @@ import type {
 } from '#libs/sandbox/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
+import { WORKSPACE_EGRESS } from '../egress/index.js';
 import type { ActionSource } from './actions/action-sockets.js';
 import { Isolation } from './isolation.js';
 import { RunningSandboxes } from './running-sandboxes.js';
@@ -39,6 +41,8 @@ export interface ProgramWork {
   /** Aborted when another process may run the program; see `Leases`. */
   readonly lease: AbortSignal;
   readonly onOutput: (chunk: OutputChunk) => void;
+  /** Told in sentences. */
+  readonly onRefusal: (message: string) => void;
   readonly onStarted: (gauge: () => SandboxUsage) => void;
 }
 
@@ -63,7 +67,11 @@ export class ProgramSandboxes {
     if (!check.ok) throw new Unavailable(`Code cannot run here: ${check.reason}`);
     const { script, folder, caller, limits, bind, signal, lease, onOutput, onStarted } = work;
     const { actions, uses } = work;
-    const environment = await this.environments.prepare(workspace, { caller, actions, uses });
+    const reach = {
+      ...WORKSPACE_EGRESS,
+      onRefusal: ({ message }: EgressRefusal) => work.onRefusal(message),
+    };
+    const environment = await this.environments.prepare(workspace, { caller, actions, uses, reach });
     const { request, relay } = environment;
     const inside = driver.isolated ? bind.to : bind.from;
     const prelude = work.prelude({ node: `${nodeFolder}/node`, bind: inside, relay });

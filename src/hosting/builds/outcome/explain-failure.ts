@@ -1,4 +1,5 @@
 import type { SandboxResult } from '#libs/sandbox/index.js';
+import { unreachedHost } from '../../../workspaces/egress/index.js';
 
 const MAX_LINES = 15;
 const MAX_CHARACTERS = 2000;
@@ -50,10 +51,7 @@ function reasonOf({ what, command, result, tail, refused, limits, advice }: Ende
 
 /** A host that programs asked for by name; null where the log names none. */
 function unreached(what: Ended['what'], tail: string, advice: string): string | null {
-  const [, host] =
-    /getaddrinfo (?:EAI_AGAIN|ENOTFOUND) ([\w.-]{1,253})|Could not resolve host: ([\w.-]{1,253})/
-      .exec(tail)
-      ?.filter(Boolean) ?? [];
+  const host = unreachedHost(tail);
   if (!host) return null;
   const reached = what === 'install' ? 'is not one of those' : 'cannot be';
   return `It asked for ${host}, which ${reached} reached. ${advice}`;

@@ -37,10 +37,18 @@ export function afterEnd({ server, exit, ranMs, crashes, random }: Ended): After
 /** What is said of a program that has ended. `fault`: why the service ended it. */
 export function exitOf(
   result: Pick<SandboxResult, 'exit_code' | 'signal' | 'ended_by'>,
-  { memoryBytes, fault, tail }: { memoryBytes: number; fault?: string; tail: string },
+  {
+    memoryBytes,
+    fault,
+    tail,
+    unreached = '',
+  }: { memoryBytes: number; fault?: string; tail: string; unreached?: string },
 ): ServerExit {
   const last = tail.trim() === '' ? '' : ` It printed last:\n${tail.trimEnd()}`;
-  const reason = `${fault ?? sentenceOf(result, memoryBytes)}${last}`;
+  const sentence = fault ?? sentenceOf(result, memoryBytes);
+  // A fault of the start has it already.
+  const hint = result.exit_code === 0 || sentence.includes(unreached) ? '' : ` ${unreached}`;
+  const reason = `${sentence}${hint}${last}`;
   return { code: result.exit_code, signal: result.signal, reason, at: new Date().toISOString() };
 }
 

@@ -4,6 +4,7 @@ import { isOutage } from '#libs/resilient-postgres/index.js';
 import type { SandboxResult } from '#libs/sandbox/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Log } from '../../../platform/log/index.js';
+import { unreachedHost, WORKSPACE_EGRESS } from '../../../workspaces/egress/index.js';
 import { ServerLogs } from '../logs/server-logs.js';
 import {
   type AfterEnd,
@@ -22,6 +23,7 @@ const CHECK_EVERY_MS = 15_000;
 /** Checks in a row that fail before the program is ended. */
 const MAX_FAILURES = 3;
 const TAIL_LINES = 20;
+const TAIL_CHARACTERS = 4096;
 /** How long connections may go on when another instance has taken over. */
 const DRAIN_MS = 30_000;
 const LOST_MS = 2_000;
@@ -46,6 +48,7 @@ export class Instance {
   program: RunningProgram | undefined;
   /** On which it answers; undefined before. */
   port: number | undefined;
+  private lastOutput = '';
   /** As it was set up when it started. */
   private server: ServerRow | undefined;
   private readonly over = new AbortController();
@@ -71,9 +74,10 @@ export class Instance {
     const unsubscribe = instances.watch(server.id, () => void this.look());
     let result: SandboxResult | { error: unknown };
     try {
-      this.program = await this.tools.programs.start(server, this.row.id, ({ stream, text }) =>
-        writer.write(stream, text),
-      );
+      this.program = await this.tools.programs.start(server, this.row.id, ({ stream, text }) => {
+        this.lastOutput = (this.lastOutput + text).slice(-TAIL_CHARACTERS);
+        writer.write(stream, text);
+      });
       // It may have been stopped since the claim.
       await this.look();
       if (this.asked) this.program.stop();
@@ -137,6 +141,7 @@ export class Instance {
       const address = await this.tools.links.address();
       this.port = await readyPort(program, server, {
         signal,
+        unreached: () => this.unreached(),
         tell: reason => this.unlessAway(undefined, () => this.tools.instances.tell(this.row, reason)),
       });
       const isWanted = await this.becomeReady({ address, port: this.port }, signal);
@@ -232,6 +237,14 @@ export class Instance {
     }
   }
 
+  /** What the program could not reach, in sentences: as the proxy refused it, or as its output says. */
+  private unreached(): string {
+    const refused = this.program?.refused;
+    const host = refused === undefined ? unreachedHost(this.lastOutput) : undefined;
+    if (host !== undefined) return `${host} cannot be reached from here. ${WORKSPACE_EGRESS.advice}`;
+    return refused ?? '';
+  }
+
   private end(fault: string): void {
     this.fault ??= fault;
     this.program?.stop();
@@ -243,7 +256,7 @@ export class Instance {
     const ended = failed ? { exit_code: null, signal: null, ended_by: 'stopped' as const } : result;
     if (failed) this.fault ??= `It could not be started: ${(result.error as Error).message}.`;
     const tail = this.asked ? '' : await this.tools.logs.lastLines(server.id, TAIL_LINES).catch(() => '');
-    const exit = exitOf(ended, { memoryBytes, fault: this.fault, tail });
+    const exit = exitOf(ended, { memoryBytes, fault: this.fault, tail, unreached: this.unreached() });
     const ranMs = performance.now() - this.startedAt;
     for (;;) {
       try {

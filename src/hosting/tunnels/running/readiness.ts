@@ -26,7 +26,16 @@ const PATIENCE_MS = 2_000;
 export async function readyPort(
   program: RunningProgram,
   server: Health,
-  { signal, tell }: { signal: AbortSignal; tell: (reason: string) => Promise<void> },
+  {
+    signal,
+    tell,
+    unreached,
+  }: {
+    signal: AbortSignal;
+    tell: (reason: string) => Promise<void>;
+    /** What the program could not reach, in sentences; empty where that is not known. */
+    unreached: () => string;
+  },
 ): Promise<number> {
   const begun = performance.now();
   let told = '';
@@ -37,7 +46,7 @@ export async function readyPort(
     if (port !== undefined && problem === undefined) return port;
     const elapsed = performance.now() - begun;
     if (elapsed > PATIENCE_MS) {
-      const missing = `${problem} ${await advice(program, server)}`.trim();
+      const missing = [problem, await advice(program, server), unreached()].filter(Boolean).join(' ');
       if (elapsed > START_MS)
         throw new NotReady(`The program was not ready within ${START_MS / 1000} seconds. ${missing}`);
       if (missing !== told) await tell(missing);

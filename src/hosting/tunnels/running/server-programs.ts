@@ -25,6 +25,8 @@ const MAX_PROCESSES = 256;
 /** Of each process. A connection takes two of the door, and one of the program. */
 const OPEN_FILES = 8192;
 const TMP_BYTES = 256 * 1024 * 1024;
+/** Different refused connections that the log tells of. */
+const MAX_SAID = 20;
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
 const BEAT_MS = 2_000;
@@ -35,6 +37,8 @@ const GRACE_MS = 8_000;
 /** A program of a server, from before it starts until it has ended. */
 export class RunningProgram {
   usage: (() => SandboxUsage) | undefined;
+  /** The connection that it was refused last, in sentences. */
+  refused: string | undefined;
   private readonly kill = new AbortController();
   private patience: NodeJS.Timeout | undefined;
 
@@ -78,7 +82,7 @@ export class ServerPrograms {
   async start(
     server: ServerRow,
     instanceId: string,
-    onOutput: (chunk: OutputChunk) => void,
+    onOutput: (chunk: OutputChunk | { stream: 'system'; text: string }) => void,
   ): Promise<RunningProgram> {
     const workspace = {
       id: server.workspace_id,
@@ -96,6 +100,7 @@ export class ServerPrograms {
     const beat = () => (this.leases.isFresh || this.leases.isAlone(serversTopic)) && door.beat();
     const heart = setInterval(beat, BEAT_MS).unref();
     door.once('open', beat);
+    const said = new Set<string>();
     const run = async (signal: AbortSignal, program: RunningProgram): Promise<SandboxResult> => {
       try {
         return await this.sandboxes.run(workspace, {
@@ -112,6 +117,12 @@ export class ServerPrograms {
           },
           bind: { from: folder, to: FOLDER },
           prelude: ({ node, bind, relay }) => startDoor(node, bind, relay),
+          onRefusal: message => {
+            program.refused = message;
+            if (said.size >= MAX_SAID || said.has(message)) return;
+            said.add(message);
+            onOutput({ stream: 'system', text: `${message}\n` });
+          },
           onStarted: gauge => {
             program.usage = gauge;
           },
