@@ -93,6 +93,7 @@ export class ShellTool implements McpTool {
       input: given,
       workspaceId,
       tenantOf: async () => {
+        if (workspace_id === undefined) throw new Invalid('workspace_id is required');
         if (!isUuid(workspace_id)) throw new Invalid('workspace_id must be a UUID');
         checked(name === BASH ? InSession : InOpenSession, { workspace_id, session });
         this.tool.check(input, workspaceId);
