@@ -160,6 +160,11 @@ describe('a server', () => {
       await until(({ state }) => state === 'running');
       const before = await holder();
       await workers.start();
+      // By its next heartbeat, the first one knows the other.
+      const seen = `select from process where id = $1 and seen_at > $2`;
+      const [{ now: started } = { now: null }] = await service.database.query<Json>('select now()');
+      while ((await service.database.query(seen, [before, started])).length === 0)
+        await new Promise(resolve => setTimeout(resolve, 50));
       proxy.swallow();
       while ([before, ''].includes(await holder())) await new Promise(resolve => setTimeout(resolve, 50));
       expect(await until(({ state }) => state === 'running')).toMatchObject({ restarts: 0 });
