@@ -58,7 +58,7 @@ describe.each(SCREENS)('on %s', (name, options) => {
     await page.getByRole('alert').waitFor();
     await picture(page, `${name}-sign-in`);
     await signIn(page, ada);
-    await page.getByRole('heading', { name: 'File delete?' }).waitFor();
+    await page.getByRole('heading', { name: 'Delete a file or folder?' }).waitFor();
     expect(await page.getByText(file).count()).toBe(1);
     expect(await page.getByText('The API key Desk Assistant').count()).toBe(1);
     await picture(page, `${name}-question`);
@@ -84,7 +84,7 @@ it.each(SCREENS)('on %s the link that a waiting run tells leads to its decision'
   const { body } = await ada.client.get(`/api/agent/status/${run.call_id}`);
   const { page, context } = await open(options, body.waiting_for[0].link);
   await signIn(page, ada);
-  await page.getByRole('heading', { name: 'Bash?' }).waitFor();
+  await page.getByRole('heading', { name: 'Run a bash script?' }).waitFor();
   expect(await page.getByText(`${name}.txt`).count()).toBe(1);
   expect(await page.getByText('Field notes').count()).toBe(1);
   await picture(page, `${name}-run`);
@@ -107,7 +107,7 @@ it('the keyboard alone is enough', async () => {
   await page.keyboard.press('Tab');
   await page.keyboard.type(ada.password);
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'File delete?' }).waitFor();
+  await page.getByRole('heading', { name: 'Delete a file or folder?' }).waitFor();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');

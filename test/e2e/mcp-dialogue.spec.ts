@@ -259,7 +259,7 @@ describe('the page on which a person decides', () => {
     const { page } = await atThePage(await link(path), ada);
     expect(page.html).not.toContain('<img');
     expect(page.html).toContain('&lt;img src=x onerror=alert(1)&gt;.txt');
-    for (const shown of ['File delete?', 'Desk Assistant', 'Research', 'file_delete', ada.email])
+    for (const shown of ['Delete a file or folder?', 'Desk Assistant', 'Research', 'file_delete', ada.email])
       expect(page.html).toContain(shown);
     expect(page.html).not.toContain('<script');
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");

@@ -148,7 +148,7 @@ describe('the page of an approval of a run', () => {
     const { browser, page } = await atThePage(link, ada);
     expect(page.status).toBe(200);
     for (const shown of [
-      'Write file?',
+      'Write a file?',
       'Write a whole file in a workspace',
       'Field notes',
       'An agent',
@@ -172,7 +172,7 @@ describe('the page of an approval of a run', () => {
   it('takes a no, of anybody who may decide, and tells the others who it was', async () => {
     const { run, link } = await waiting(action('file_delete', { path: 'kept.txt' }));
     const { browser, page } = await atThePage(link, editor);
-    expect(page.html).toContain('File delete?');
+    expect(page.html).toContain('Delete a file or folder?');
     ground.model.reply({ text: 'Left.' });
     const opened = await atThePage(link, ada);
     expect((await decide(browser, page, 'deny')).html).toContain('You did not allow it');

@@ -97,10 +97,12 @@ export function decisionPage(place: FormPlace, asked: ToDecide, email: string): 
   const { address, csrf } = place;
   const { title, summary, consequence, action, facts, input, seconds, mayDecide } = asked;
   const grave = consequence === null ? '' : ` <strong>${escapeHtml(consequence)}</strong>`;
+  const more = [title === summary ? '' : `${escapeHtml(plainLine(summary))}.`, grave].join('').trim();
+  const said = more === '' ? '' : `<p>${more}</p>`;
   const known = facts.filter(([, value]) => value !== null);
   return {
     title: `${title}?`,
-    body: `<p>${escapeHtml(plainLine(summary))}.${grave}</p>
+    body: `${said}
 <dl class="facts">
 ${known.map(([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(shortName(String(value), MAX_FACT))}</dd>`).join('\n')}
 <dt>Action</dt><dd><code>${escapeHtml(action)}</code></dd>

@@ -15,7 +15,7 @@ const DECIDING_ROLES = WORKSPACE_ROLES.filter(role => roleAllows(role, 'approval
 
 /** A call in the words of the person who decides about it. */
 export interface CallWords {
-  /** What people call it. */
+  /** What happens, in a few words that can be asked: `Delete a file or folder`. */
   readonly title: string;
   /** What it does, as a sentence without its full stop. */
   readonly summary: string;
@@ -42,19 +42,18 @@ export class ApprovalWording {
     const action = this.catalog.get(tool);
     if (action) {
       const { summary, consequence = null } = action.declaration;
-      return { title: action.title, summary, consequence };
+      return { title: action.declaration.title ?? clauseOf(summary), summary, consequence };
     }
     const [, slug, ...rest] = tool.startsWith(CONNECTOR_TOOL) ? tool.split('__') : [];
     if (slug !== undefined)
       return {
-        title: `${rest.join('__')} (${slug})`,
+        title: `Call ${rest.join('__')} of the connector ${slug}`,
         summary: `Call the tool ${rest.join('__')} of the connector ${slug}`,
         consequence: null,
       };
-    const words = tool.replaceAll('_', ' ');
-    const title = words.charAt(0).toUpperCase() + words.slice(1);
-    const description = this.toolbox.find(tool)?.description ?? `Call the tool ${tool}`;
-    return { title, summary: firstSentence(description), consequence: null };
+    const { title, description } = this.toolbox.find(tool) ?? {};
+    const called = `Call the tool ${tool}`;
+    return { title: title ?? called, summary: firstSentence(description ?? called), consequence: null };
   }
 
   /** What a call is made with, without what is secret in it. A run calls an action by a tool that takes its name and its input. */
@@ -85,5 +84,8 @@ export class ApprovalWording {
     return { workspace_roles: DECIDING_ROLES.filter(role => roleAllows(role, may)), person_id: null };
   }
 }
+
+/** The summary of an action up to what it says besides. */
+const clauseOf = (summary: string): string => /^[^.;:,]*/.exec(summary)?.[0] ?? summary;
 
 const firstSentence = (text: string): string => /^[^.;]*/.exec(text)?.[0] ?? text;
