@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { Database, DatabaseConnection } from '../../src/platform/database/index.js';
 import { HeartbeatPool, LeaseLost, Leases, NamedLeases } from '../../src/platform/leases/index.js';
 import { Log } from '../../src/platform/log/index.js';
-import { Topics } from '../../src/platform/topics/index.js';
+import { defineTopic, Topics } from '../../src/platform/topics/index.js';
 import { TestService } from '../harness/service.js';
 
 /** What a process has for its leases. */
@@ -184,4 +184,23 @@ it('a process of this machine that ended is noticed by its number, whatever proc
   const gone = await here.leases.gone([ended, taken, elsewhere, running]);
   expect(gone).toEqual(new Set([ended, taken]));
   await service.database.query('delete from process where id = any($1)', [[elsewhere, running]]);
+});
+
+it('a process knows of one that starts before its own next heartbeat', async () => {
+  const kind = defineTopic('only-here');
+  const alone = async () => here.leases.isAlone(kind);
+  await until(alone);
+  const [held, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = database.transaction(async unit => {
+    const row = [here.leases.processId];
+    await unit.entities.execute('select id from process where id = ? for no key update', row);
+    held.resolve();
+    await seen.promise;
+  });
+  await held.promise;
+  await another();
+  await until(async () => !(await alone()));
+  seen.resolve();
+  await holding;
+  await until(alone);
 });

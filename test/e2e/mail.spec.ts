@@ -63,12 +63,17 @@ describe('outgoing mail', () => {
     expect(smtp.mails.flatMap(({ to }) => to)).not.toContain('never@example.com');
   });
 
-  it('is one line where it is about names, whatever these hold', async () => {
-    const owner = await service.person(
+  it('is one line where it is about names, whatever was stored as these', async () => {
+    const owner = await service.person();
+    const organization = (await owner.client.post('/api/organizations', { name: 'Engines' })).body.id;
+    await service.database.query('update "user" set name = $2 where id = $1', [
+      owner.id,
       'Ada\r\nBcc: mallory@example.com\u2028You won!\n\nhttp://evil.example',
-    );
-    const name = `Engines\u202egnp.exe\r\n\r\n${'long '.repeat(20)}`;
-    const organization = (await owner.client.post('/api/organizations', { name })).body.id;
+    ]);
+    await service.database.query('update organization set name = $2 where id = $1', [
+      organization,
+      `Engines\u202egnp.exe\r\n\r\n${'long '.repeat(20)}`,
+    ]);
     const workspace = await service.workspace(owner, { organization_id: organization });
     const at = `/api/workspaces/${workspace}/files/content`;
     await owner.client.put(at, { path: 'a\u2029b\u202e.txt', content: 'x' });

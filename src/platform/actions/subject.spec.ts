@@ -75,7 +75,7 @@ it.each<[string, Partial<ActionDeclaration>]>([
 });
 
 it('an action takes place where what it is on is: what is named first comes first', async () => {
-  const actor = { credential: { scopes: null } } as Actor;
+  const actor = { credential: { scopes: null, workspace_ids: null } } as Actor;
   const both = { id: 'drawer', workspace_id: 'workspace' };
   const { subjects, declaration } = await boot({ on: both });
   const tenant = (input: object) => subjects.check(actor, declaration, input);
@@ -91,6 +91,6 @@ it('an action takes place where what it is on is: what is named first comes firs
 
 it('an action on the caller’s own things may name them without a store that answers', async () => {
   const { subjects, declaration } = await boot({ permission: 'key.read', on: { id: 'key' } });
-  const actor = { credential: { scopes: null } } as Actor;
+  const actor = { credential: { scopes: null, workspace_ids: null } } as Actor;
   expect(await subjects.check(actor, declaration, { id: ID })).toEqual(nowhere());
 });

@@ -153,8 +153,12 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
     return held.hold.signal;
   }
 
-  /** Whether no other process listened to `kind` at the last heartbeat. A process that started later is not known yet. */
+  /**
+   * Whether no other process listened to `kind` at the last heartbeat, and none said hello since. One that starts while this
+   * process does not reach the database is not known.
+   */
   isAlone({ kind }: TopicKind): boolean {
+    if (this.topics.hasNewPeers) return false;
     return this.others?.every(({ listens_to }) => listens_to !== null && !listens_to.includes(kind)) ?? false;
   }
 

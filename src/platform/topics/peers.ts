@@ -63,6 +63,9 @@ export class Peers {
   private isClosed = false;
   /** How often another process, or something that one listens to, was new. */
   private hellos = 0;
+  /** How often another process said so, and how often it had when the last look that counts began. */
+  private greetings = 0;
+  private settled = 0;
 
   constructor(
     private readonly database: DatabaseConnection,
@@ -118,6 +121,11 @@ export class Peers {
     return this.areThere && (!this.wanted || this.wanted.has(kind));
   }
 
+  /** Whether another process said hello since the last look for other processes began. */
+  get hasNews(): boolean {
+    return this.greetings !== this.settled;
+  }
+
   /** Ids of the processes that listen to a kind; undefined where that is not known of all. */
   listenersTo(kind: string): string[] | undefined {
     if (!this.areThere) return [];
@@ -134,8 +142,9 @@ export class Peers {
 
   /** Begins a look for other processes; the answer counts unless one says something new meanwhile. */
   expect(): (others: readonly Peer[]) => void {
-    const { hellos } = this;
+    const { hellos, greetings } = this;
     return others => {
+      this.settled = greetings;
       if (hellos !== this.hellos) return;
       const areThere = others.length > 0;
       // One whose hello was lost with the connection was sent nothing so far.
@@ -209,6 +218,7 @@ export class Peers {
   }
 
   private greet(): void {
+    this.greetings++;
     this.forgetPeers();
     this.areThere = true;
     this.send(EVERYTHING);
@@ -217,6 +227,7 @@ export class Peers {
   /** What was published so far of this kind was not sent. */
   private greetListener(kind: string): void {
     if (!this.areThere) this.greet();
+    this.greetings++;
     this.hellos++;
     if (!this.wanted || this.wanted.has(kind)) return;
     this.wanted.add(kind);

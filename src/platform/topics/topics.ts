@@ -248,6 +248,11 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
     return this.peers.expect();
   }
 
+  /** Whether another process said hello since the last look for other processes began. */
+  get hasNewPeers(): boolean {
+    return this.peers.hasNews;
+  }
+
   private emit(topic: string): void {
     this.countOne(kindOf(topic));
     this.subscribers.emit(topic, true);
