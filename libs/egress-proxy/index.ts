@@ -13,10 +13,15 @@ export {
   type CredentialRule,
   type CredentialValue,
   fieldName,
-  normalizePrefix,
   RuleSet,
 } from './inspection/credential-rule.js';
 export type { CredentialUse } from './inspection/inspector.js';
+export {
+  isOverridingHeader,
+  isOverridingParameter,
+  overridingParameter,
+} from './inspection/request-override.js';
+export { normalizePrefix, pathFault, prefixOf } from './inspection/request-path.js';
 export { presets } from './presets.js';
 export { EgressRefusal, type RefusalReason } from './refusal.js';
 export { proxyVariables, RELAY_PORT, relaySource, startRelay } from './relay.js';

@@ -380,6 +380,27 @@ describe('a request', () => {
     [{ headers: { Host: 'evil.example.com' } }],
     [{ headers: { 'X-Forwarded-For': '1.2.3.4' } }],
     [{ headers: { a: 'b\r\nc: d' } }],
+    [{ path: '/acme/..;/whoami' }],
+    [{ method: 'POST', headers: { 'X-HTTP-Method-Override': 'DELETE' } }],
+    [{ method: 'POST', headers: { 'X-HTTP-Method': 'DELETE' } }],
+    [{ method: 'POST', headers: { 'X-Method-Override': 'DELETE' } }],
+    [{ headers: { 'X-Original-URL': '/whoami' } }],
+    [{ headers: { 'X-Rewrite-URL': '/whoami' } }],
+    [{ method: 'POST', query: { _method: 'delete' } }],
+    [{ method: 'POST', query: { _HttpMethod: 'PATCH' } }],
+    [{ method: 'POST', body: { _method: 'DELETE' } }],
+    [
+      {
+        ...{ method: 'POST', body: 'a=1&_method=DELETE' },
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      },
+    ],
+    [
+      {
+        ...{ method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=x' } },
+        body: '--x\r\nContent-Disposition: form-data; name="_method"\r\n\r\nDELETE\r\n--x--\r\n',
+      },
+    ],
     [{ method: 'TRACE' }],
     [{ body: {} }],
     [{ query: { a: { b: 1 } } }],
@@ -395,7 +416,8 @@ describe('a request', () => {
     expect((await send(id)).status).toBe(403);
     await grant(id, [{ workspace_id, methods: ['GET'], paths: ['/items'] }]);
     expect((await send(id, { path: '/items/1' })).body.status).toBe(200);
-    for (const fields of [{ method: 'POST' }, { path: '/other' }, { path: '/items-of-others' }])
+    const beside = { path: `${provider.url}/items` };
+    for (const fields of [{ method: 'POST' }, { path: '/other' }, { path: '/items-of-others' }, beside])
       expect((await send(id, fields)).status).toBe(403);
     const another = await service.workspace(ada);
     expect((await send(id, { workspace_id: another })).status).toBe(403);

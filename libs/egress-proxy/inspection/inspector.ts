@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
@@ -7,8 +13,10 @@ import type { ExchangeForwarder } from '../forwarded-exchange.js';
 import { splitAuthority } from '../host.js';
 import { EgressRefusal } from '../refusal.js';
 import type { CertificateAuthority } from './certificate-authority.js';
-import { type CredentialRule, fieldName, hostPort, pathOf, prefixOf, RuleSet } from './credential-rule.js';
+import { type CredentialRule, fieldName, hostPort, RuleSet } from './credential-rule.js';
 import { EchoGate, HeldBytes } from './echo-gate.js';
+import { isOverridingHeader, overridingParameter } from './request-override.js';
+import { pathOf, prefixOf } from './request-path.js';
 import { SecretForms } from './secret-forms.js';
 
 const HELD_BYTES = 8 * 1024 * 1024;
@@ -208,9 +216,10 @@ export class Inspector {
       );
     if (REFUSED_METHODS.has(method)) throw new EgressRefusal('method', `${method} does not get a credential`);
     const path = pathOf(url);
+    requireOneReading(method, url, headers);
     const rules = this.rules.of(host, port);
     const found = rules.flatMap(rule => {
-      const prefix = rule.methods.includes(method) ? prefixOf(rule, path) : undefined;
+      const prefix = rule.methods.includes(method) ? prefixOf(rule.paths, path) : undefined;
       return prefix === undefined ? [] : [{ rule, prefix }];
     });
     if (found.length === 0) {
@@ -227,6 +236,22 @@ export class Inspector {
     const tunnel = this.tunnels.get(socket);
     return tunnel ? hostPort(tunnel) : '';
   }
+}
+
+/** Refuses requests that name another method, path or host besides their own. */
+function requireOneReading(method: string, url: string, headers: IncomingHttpHeaders): void {
+  const header = Object.keys(headers).find(isOverridingHeader);
+  if (header)
+    throw new EgressRefusal(
+      'request',
+      `The header ${header} names another request: send that request itself, without the header`,
+    );
+  const parameter = overridingParameter(url.split('?').slice(1).join('&'), method);
+  if (parameter)
+    throw new EgressRefusal(
+      'method',
+      `The parameter ${JSON.stringify(parameter)} names another method than ${method}: send a request of that method`,
+    );
 }
 
 function refuseRaw(socket: Duplex, status: number, message: string): void {

@@ -1,5 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { type CredentialUse, type CredentialValue, EgressRefusal } from '#libs/egress-proxy/index.js';
+import {
+  type CredentialUse,
+  type CredentialValue,
+  EgressRefusal,
+  prefixOf,
+} from '#libs/egress-proxy/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Conflict, Forbidden, problemOf } from '../../platform/errors/index.js';
 import { Log } from '../../platform/log/index.js';
@@ -64,7 +69,7 @@ export class DeliveredRules {
     );
     if (!found)
       throw new Conflict(`${connection.name} is for no repositories of ${host}; name another connection`);
-    const permitted = paths.filter(path => isBelow(path, found.paths));
+    const permitted = paths.filter(path => prefixOf(found.paths, path) !== undefined);
     if (permitted.length === 0 || !GIT_METHODS.every(method => found.methods.includes(method)))
       throw new Forbidden(
         `${connection.name} is not granted to this workspace for ${paths.at(-1)} with GET and POST; its manager can add them`,
@@ -118,6 +123,3 @@ export class DeliveredRules {
     }
   }
 }
-
-const isBelow = (path: string, prefixes: readonly string[]): boolean =>
-  prefixes.some(prefix => prefix === '/' || path === prefix || path.startsWith(`${prefix}/`));

@@ -1,5 +1,11 @@
 import { EgressRefusal, normalizePrefix } from '#libs/egress-proxy/index.js';
-import { type CredentialPlace, type GrantedConnection, METHODS, placesOf } from '../integrations/index.js';
+import {
+  apiPath,
+  type CredentialPlace,
+  type GrantedConnection,
+  METHODS,
+  placesOf,
+} from '../integrations/index.js';
 
 /** What requests of a sandbox have to be like to get the credential of a connection. */
 export interface Delivered extends CredentialPlace {
@@ -21,7 +27,7 @@ export function deliveredBy(connection: GrantedConnection): Delivered[] {
     const granted = connection.paths.length > 0 ? connection.paths : ['/'];
     const paths = new Set<string>();
     for (const path of granted) {
-      if (place.services.includes('api')) add(paths, path === '/' ? path : place.base + path);
+      if (place.services.includes('api')) add(paths, apiPath(place.base, path));
       if (place.services.includes('git')) add(paths, path);
     }
     const { id, state, limits } = connection;

@@ -1,6 +1,6 @@
 export { IntegrationsModule } from './integrations.module.js';
 export { limitedToRepository } from './limits/credential-limits.js';
-export { METHODS } from './paths/request-path.js';
+export { apiPath, METHODS } from './paths/request-path.js';
 export {
   connectionChanged,
   connectionExpiring,

@@ -143,9 +143,15 @@ describe('a rule', () => {
     ['a path that leads out in the end by one', 'GET', '/repos/ada/x%2F..', 'has ".."'],
     ['an encoded slash for one of a prefix', 'GET', '/repos%2fada/x', 'not permitted from here'],
     ['an encoded slash after a prefix', 'GET', '/repos/ada%2fx', 'not permitted from here'],
-    ['a slash that is encoded twice', 'GET', '/repos/ada/x%252f..%252fbob', 'encoded dot or backslash'],
+    ['a slash that is encoded twice', 'GET', '/repos/ada/x%252f..%252fbob', 'an escape within an escape'],
     ['an encoded dot', 'GET', '/repos/ada/%2e%2E/bob', 'encoded dot or backslash'],
-    ['an encoded percent sign', 'GET', '/repos/ada/%252e%252e/bob', 'encoded dot or backslash'],
+    ['an encoded percent sign', 'GET', '/repos/ada/%252e%252e/bob', 'an escape within an escape'],
+    ['a dot in a form that is too long', 'GET', '/repos/ada/%c0%ae%c0%ae/bob', 'begins no UTF-8 character'],
+    ['an encoded semicolon', 'GET', '/repos/ada/..%3b/bob', 'has ".."'],
+    ['an empty segment', 'GET', '/repos/ada//bob', 'empty segments'],
+    ['a parameter of another method', 'POST', '/repos/ada?a=1&_method=DELETE', 'another method than POST'],
+    ['the same after a semicolon', 'POST', '/repos/ada?a=1;_HttpMethod=patch', 'another method than POST'],
+    ['a parameter that is a method', 'GET', '/repos/ada?method=delete', 'another method than GET'],
     ['a backslash', 'GET', '/repos/ada\\..\\bob', 'encoded dot or backslash'],
     ['a package of another scope', 'GET', '/@adam%2ftool', 'not permitted from here'],
     ['a fragment', 'GET', '/repos/ada#/x', 'characters that a path has not'],
@@ -158,6 +164,38 @@ describe('a rule', () => {
     expect(text).toMatch(/^HTTP\/1\.1 40[03] /);
     expect(text).toContain(said);
     expect(seen).toEqual([]);
+  });
+
+  it.each([
+    'X-HTTP-Method-Override: DELETE',
+    'x_http_method: DELETE',
+    'X-Method-Override: DELETE',
+    'X-Original-URL: /other',
+    'X-Rewrite-Url: /other',
+    'X-Original-URI: /other',
+    'X-Envoy-Original-Path: /other',
+    'X-Forwarded-Prefix: /other',
+    'X-Forwarded-Host: other.example',
+    'X-HTTP-DestinationURL: https://other.example/',
+    'X-Host: other.example',
+  ])('refuses a header that names another request: %s', async header => {
+    const proxy = await start();
+    expect(await proxy.raw(API, port, get('/repos/ada', header))).toMatch(
+      /^HTTP\/1\.1 403 .*names another request/s,
+    );
+    expect(seen).toEqual([]);
+  });
+
+  it('lets through headers and parameters that only look like it', async () => {
+    const proxy = await start();
+    const headers = [
+      'X-Callback-Url: https://a.example',
+      'X-Url: a',
+      'X-Request-Id: 1',
+      'X-Forwarded-For: ::1',
+    ];
+    const text = await proxy.raw(API, port, get('/a?method=flickr.photos&_method=get', ...headers));
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it('permits what is below its paths', async () => {

@@ -7,6 +7,9 @@ it.each([
   ['/repos/acme/', '/repos/acme/'],
   ['/a%20b/ä', '/a%20b/%C3%A4'],
   ['/a:b@c', '/a:b@c'],
+  ['/a;v=1/b', '/a;v=1/b'],
+  ['/100%25', '/100%25'],
+  ['/compare/main...dev', '/compare/main...dev'],
   ['/projects/acme%2Fsite/issues', '/projects/acme%2Fsite/issues'],
 ])('sends %s as %s', (path, sent) => expect(requestPath(path)).toBe(sent));
 
@@ -20,6 +23,20 @@ it.each([
   '/..',
   '/a/%2e%2e/b',
   '/a/%2E./b',
+  '/a/..;/b',
+  '/a/..;x=y/b',
+  '/a/.;/b',
+  '/a/..%3b/b',
+  '/a/..%20/b',
+  '/a/.../b',
+  '/a/%252e%252e/b',
+  '/a/%25%32%65%25%32%65/b',
+  '/a/..%253b/b',
+  '/a/%c0%ae%c0%ae/b',
+  '/a/%u002e/b',
+  '/a/．．/b',
+  '/a/..%EF%BC%8Fb',
+  '/a/;/..',
   '/a%2f..%2fb',
   '/a%2F.',
   '/a%2f%2fb',
@@ -37,13 +54,15 @@ it.each([
 
 it('names whole segments in a grant', () => {
   expect(normalPath('/repos/acme', 'paths')).toBe('/repos/acme');
+  expect(normalPath('/repos/acme/', 'paths')).toBe('/repos/acme');
   expect(() => normalPath('/repos%2facme', 'paths')).toThrow(/^paths must not have encoded slashes/);
 });
 
 it.each([
   ['/repos/acme', ['/repos/acme'], true],
   ['/repos/acme/x', ['/repos/acme'], true],
-  ['/repos/acme/x', ['/repos/acme/'], true],
+  ['/@acme%2ftool', ['/@acme'], true],
+  ['/repos/acme;x/y', ['/repos/acme'], false],
   ['/repos/acme-two', ['/repos/acme'], false],
   ['/repos', ['/repos/acme'], false],
   ['/user', ['/repos', '/user'], true],

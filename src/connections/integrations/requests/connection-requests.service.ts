@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isOverridingHeader, isOverridingParameter, overridingParameter } from '#libs/egress-proxy/index.js';
 import { GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
@@ -6,7 +7,7 @@ import { beforeSideEffect } from '../../../platform/database/index.js';
 import { Conflict, Forbidden, Invalid, TooLarge, Unavailable } from '../../../platform/errors/index.js';
 import type { CredentialHeader } from '../oauth/credential.js';
 import { ProviderCatalog } from '../oauth/provider-catalog.js';
-import { isBelow, requestPath } from '../paths/request-path.js';
+import { apiPath, isBelow, requestPath } from '../paths/request-path.js';
 import { IntegrationRequest, IntegrationResponseView } from '../views/requests.dto.js';
 import { type GrantedConnection, GrantedConnections } from './granted-connections.js';
 
@@ -84,7 +85,7 @@ export class ConnectionRequestsService {
       throw new Forbidden(
         `This workspace may send ${connection.methods.join(', ')} by ${connection.name}, not ${method}`,
       );
-    if (!isBelow(pathBelow(connection, url), connection.paths))
+    if (!isBelow(url.pathname, pathsAt(connection, url)))
       throw new Forbidden(
         `This workspace may reach ${connection.paths.join(', ')} by ${connection.name}, not this path`,
       );
@@ -95,7 +96,9 @@ export class ConnectionRequestsService {
     }
     const definition = await this.catalog.require(connection.organization_id, connection.provider);
     const headers = { ...definition.api.headers, ...headersOf(connection, input.headers ?? {}) };
-    return { url, method, ...bodyOf(method, body, headers) };
+    const prepared = { url, method, ...bodyOf(method, body, headers) };
+    requireOneMethod(method, url, prepared);
+    return prepared;
   }
 
   /** A path below the base address, or a whole address of one of the provider's hosts. */
@@ -137,12 +140,47 @@ export class ConnectionRequestsService {
   }
 }
 
-/** As grants name paths: below the base address where it is on its host, else the whole path. */
-function pathBelow({ base_url }: GrantedConnection, url: URL): string {
+/** The granted paths of a host in full, as for requests from sandboxes. */
+function pathsAt({ base_url, paths }: GrantedConnection, { host }: URL): string[] {
   const base = new URL(base_url);
-  const prefix = base.pathname.replace(/\/$/, '');
-  const isBelowBase = url.host === base.host && url.pathname.startsWith(`${prefix}/`);
-  return isBelowBase ? url.pathname.slice(prefix.length) : url.pathname;
+  const prefix = host === base.host ? base.pathname.replace(/\/$/, '') : '';
+  return paths.map(path => apiPath(prefix, path));
+}
+
+/** Refuses parameters by which a service takes another method than the one that was asked for. */
+function requireOneMethod(
+  method: string,
+  url: URL,
+  { headers, body = '' }: Pick<Prepared, 'headers' | 'body'>,
+): void {
+  const parameter =
+    overridingParameter(url.search.slice(1), method) ?? overridingField(method, headers, body);
+  if (parameter !== undefined)
+    throw new Invalid(
+      `${parameter.slice(0, 60)} must not name another method than ${method}: send it as method instead`,
+    );
+}
+
+/** A part of a form named after a method, and the word that it begins with. The bounds keep the search linear. */
+const METHOD_PART =
+  /\bname="?([\w-]{0,8}method[\w-]{0,10})"?[^\r\n]{0,200}\r?\n(?:[^\r\n]{1,200}\r?\n){0,5}\r?\n([a-z]{3,8})\b/gi;
+
+/** The field of a body that names another method. */
+function overridingField(method: string, headers: Prepared['headers'], body: string): string | undefined {
+  const type = headers['content-type'] ?? '';
+  if (/^application\/x-www-form-urlencoded\b/i.test(type)) return overridingParameter(body, method);
+  const parts = /^multipart\//i.test(type) ? body.matchAll(METHOD_PART) : [];
+  for (const [, name = '', value = ''] of parts) if (isOverridingParameter(name, value, method)) return name;
+  const fields = /json\b/i.test(type) ? fieldsOf(body) : [];
+  return fields.find(([name, value]) => isOverridingParameter(name, String(value), method))?.[0];
+}
+
+function fieldsOf(json: string): [string, unknown][] {
+  try {
+    return Object.entries(JSON.parse(json) as object);
+  } catch {
+    return [];
+  }
 }
 
 function headersOf({ header }: GrantedConnection, given: Record<string, unknown>): Record<string, string> {
@@ -153,6 +191,8 @@ function headersOf({ header }: GrantedConnection, given: Record<string, unknown>
       const lower = name.toLowerCase();
       if (!/^[a-z][a-z0-9-]{0,59}$/.test(lower))
         throw new Invalid('headers must have names such as x-request-id');
+      if (isOverridingHeader(lower))
+        throw new Invalid(`headers must not have ${lower}: name method and path of the request itself`);
       if (OWN_HEADERS.test(lower) || lower === header.toLowerCase())
         throw new Invalid(`headers must not have ${lower}: the service sets it`);
       if (typeof value !== 'string' || !/^[\x20-\x7e]{0,4096}$/.test(value))
