@@ -1,4 +1,4 @@
-import { SecretEchoed } from './inspection/echo-gate.js';
+import { AnswerEncoded, SecretEchoed } from './inspection/echo-gate.js';
 import { EgressRefusal, type RefusalReason } from './refusal.js';
 
 /** Why there is no connection; else the error itself. */
@@ -13,7 +13,7 @@ const OF_THE_SERVER: readonly RefusalReason[] = ['unresolved', 'tls'];
 export function answerOf(error: unknown): [number, string] {
   if (error instanceof EgressRefusal)
     return [OF_THE_SERVER.includes(error.reason) ? 502 : 403, error.message];
-  if (error instanceof SecretEchoed) return [502, error.message];
+  if (error instanceof SecretEchoed || error instanceof AnswerEncoded) return [502, error.message];
   const { status, message } = error as { status?: unknown; message?: unknown };
   if (typeof status === 'number' && typeof message === 'string')
     return [status === 499 ? 502 : status, message];

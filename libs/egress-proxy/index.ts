@@ -22,6 +22,7 @@ export {
   overridingParameter,
 } from './inspection/request-override.js';
 export { normalizePrefix, pathFault, prefixOf } from './inspection/request-path.js';
+export { SecretForms } from './inspection/secret-forms.js';
 export { presets } from './presets.js';
 export { EgressRefusal, type RefusalReason } from './refusal.js';
 export { proxyVariables, RELAY_PORT, relaySource, startRelay } from './relay.js';

@@ -357,6 +357,22 @@ describe('a request', () => {
     expect([status, body.detail]).toEqual([409, expect.stringContaining('credential back')]);
   });
 
+  it.each(['hex', 'entities', 'escapes', 'percent', 'base64url', 'gzip', 'zstd'])(
+    'whose answer holds the credential in another form is withheld: %s',
+    async form => {
+      const id = await shared();
+      const { status, body } = await send(id, { path: '/echo/in', query: { form } });
+      expect([status, body.detail]).toEqual([409, expect.stringContaining('credential back')]);
+      expect(provider.apiRequests.at(-1)?.headers['accept-encoding']).toBe('identity');
+    },
+  );
+
+  it('whose answer is in a coding that nobody can read is withheld', async () => {
+    const id = await shared();
+    const { status, body } = await send(id, { path: '/echo/in', query: { form: 'own' } });
+    expect([status, body.detail]).toEqual([409, expect.stringContaining('Content-Encoding: x-own')]);
+  });
+
   it('hands redirects back, and refuses what is too large', async () => {
     const id = await shared();
     expect((await send(id, { path: '/moved' })).body).toMatchObject({
@@ -378,6 +394,8 @@ describe('a request', () => {
     [{ path: 'items' }],
     [{ headers: { Authorization: 'Bearer mine' } }],
     [{ headers: { Host: 'evil.example.com' } }],
+    [{ headers: { Range: 'bytes=9-' } }],
+    [{ headers: { 'Accept-Charset': 'utf-16' } }],
     [{ headers: { 'X-Forwarded-For': '1.2.3.4' } }],
     [{ headers: { a: 'b\r\nc: d' } }],
     [{ path: '/acme/..;/whoami' }],

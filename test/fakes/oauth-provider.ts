@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 
 interface Grant {
   readonly account: string;
@@ -32,6 +33,18 @@ export interface Asked {
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
+
+/** How `/api/echo/in?form=` repeats a header, and the coding that it names. */
+const ECHOES = {
+  hex: text => [Buffer.from(text).toString('hex')],
+  entities: text => [[...text].map(letter => `&#${letter.charCodeAt(0)};`).join('')],
+  escapes: text => [[...text].map(letter => `\\u00${letter.charCodeAt(0).toString(16)}`).join('')],
+  percent: text => [[...text].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('')],
+  base64url: text => [Buffer.from(`{"é?>":"${text}"}`).toString('base64url')],
+  gzip: text => [gzipSync(text), 'gzip'],
+  zstd: text => [zstdCompressSync(text), 'zstd'],
+  own: text => [text.split('').reverse().join(''), 'x-own'],
+} satisfies Record<string, (text: string) => [string | Buffer, string?]>;
 
 /**
  * An authorization server and an API behind it, as strict as the standards allow: it checks the client, the redirect address,
@@ -149,6 +162,12 @@ export class FakeOAuthProvider {
     if (!grant && !isKey) return void json(401, { error: 'invalid_token' });
     if (url.pathname === '/user')
       return void json(200, { id: `id-of-${grant?.account}`, login: grant?.account });
+    if (url.pathname === '/api/echo/in') {
+      const form = url.searchParams.get('form') as keyof typeof ECHOES;
+      const [echoed, encoding] = ECHOES[form](String(request.headers.authorization));
+      const headers = encoding === undefined ? {} : { 'content-encoding': encoding };
+      return void response.writeHead(200, { 'content-type': 'text/html', ...headers }).end(echoed);
+    }
     if (url.pathname === '/api/echo') return void json(200, { you_sent: request.headers });
     if (url.pathname === '/api/header')
       return void response.writeHead(200, { 'x-echo': String(request.headers.authorization) }).end();

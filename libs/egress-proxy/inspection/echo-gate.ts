@@ -1,6 +1,6 @@
 import type { SecretForms } from './secret-forms.js';
 
-/** How much of a body is read, and how much of a text is held until it was read. */
+/** How much of a body that is no text is read, and how much of a text is held until it was read. */
 const READ_BYTES = 1024 * 1024;
 /** How long a text of unknown length is held. */
 const HOLD_MS = 100;
@@ -12,6 +12,14 @@ const STREAM = /^(?:text\/event-stream|application\/(?:x-)?(?:ndjson|json-seq|st
 export class SecretEchoed extends Error {
   constructor() {
     super('the server sent the credential back');
+  }
+}
+
+export class AnswerEncoded extends Error {
+  constructor(encoding: string) {
+    super(
+      `the server encoded its answer (Content-Encoding: ${encoding.slice(0, 40)}) though it was asked not to, so that it cannot be checked`,
+    );
   }
 }
 
@@ -39,8 +47,8 @@ interface Head {
 }
 
 /**
- * Reads an answer on its way, and throws SecretEchoed where it holds the credential of its request: all headers, and the first
- * MiB of its body. A text of up to a MiB is held until it was read whole (of unknown length: for a moment), so that an
+ * Reads an answer on its way, and throws SecretEchoed where it holds the credential of its request: all headers, whole texts, and the
+ * first MiB of other bodies. Encoded bodies are refused with AnswerEncoded. A text of up to a MiB is held until it was read whole (of unknown length: for a moment), so that an
  * error can take its place; of all else, only bytes that may be the beginning of a secret are held.
  */
 export class EchoGate {
@@ -50,6 +58,7 @@ export class EchoGate {
   private heldBytes = 0;
   private isHolding = false;
   private isLengthKnown = false;
+  private isText = false;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -61,8 +70,11 @@ export class EchoGate {
   /** Whether the head may go on before the body. */
   head({ reason, headers, body }: Head): boolean {
     this.require(Buffer.from([reason, ...headers].join('\n'), 'latin1'));
-    const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'content-type');
-    const type = at < 0 ? 'text/plain' : (headers[at + 1] ?? '');
+    const [named] = valuesOf(headers, 'content-type');
+    const type = named ?? 'text/plain';
+    const encoding = valuesOf(headers, 'content-encoding').join(', ');
+    if (body !== 0 && !/^(?:[\s,]|identity)*$/i.test(encoding)) throw new AnswerEncoded(encoding);
+    this.isText = named !== undefined && (TEXT.test(type) || STREAM.test(type));
     this.isLengthKnown = typeof body === 'number';
     const isShort = typeof body === 'string' || body <= READ_BYTES;
     this.isHolding = body !== 0 && isShort && TEXT.test(type) && !STREAM.test(type);
@@ -70,7 +82,7 @@ export class EchoGate {
   }
 
   body(chunk: Buffer): void {
-    if (this.read >= READ_BYTES) {
+    if (this.read >= READ_BYTES && !this.isText) {
       this.flush();
       this.send(chunk);
       return;
@@ -127,5 +139,8 @@ export class EchoGate {
     if (this.forms.isIn(bytes)) throw new SecretEchoed();
   }
 }
+
+const valuesOf = (headers: readonly string[], name: string): string[] =>
+  headers.filter((_value, at) => at % 2 === 1 && headers[at - 1]?.toLowerCase() === name);
 
 const EMPTY = Buffer.alloc(0);

@@ -26,6 +26,9 @@ const HEAD_MS = 60_000;
 /** They would send the request back, or make another protocol of the connection. */
 const REFUSED_METHODS = new Set(['TRACE', 'TRACK', 'CONNECT']);
 
+/** They ask for an answer in pieces, compressed, or in another alphabet, in which a credential would not be found. */
+const ANSWER_HEADERS = ['accept-encoding', 'accept-charset', 'range', 'if-range', 'a-im'];
+
 /** A request that got a credential, for a log: nothing of its query, headers or body. */
 export interface CredentialUse {
   readonly host: string;
@@ -175,7 +178,7 @@ export class Inspector {
     const values = await Promise.all(admitted.map(({ rule }) => rule.value(ends.signal, path)));
     if (ends.signal.aborted) throw new EgressRefusal('credential', 'The credential was revoked');
     const forms = new SecretForms(values.flatMap(({ header, secrets }) => [header, ...secrets]));
-    const own = new Set([...admitted.map(({ rule }) => fieldName(rule.header)), 'accept-encoding']);
+    const own = new Set([...admitted.map(({ rule }) => fieldName(rule.header)), ...ANSWER_HEADERS]);
     let [bytes_out, bytes_in] = [0, 0];
     try {
       await this.options.forwarder.exchange({
@@ -183,7 +186,6 @@ export class Inspector {
         connect: () => this.options.connect(host, port),
         added: [
           ...admitted.flatMap(({ rule }, at) => [rule.header, values[at]?.header ?? '']),
-          // What is compressed cannot be read.
           ...['Accept-Encoding', 'identity'],
         ],
         keeps: name => !own.has(fieldName(name)),

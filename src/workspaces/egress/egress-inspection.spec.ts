@@ -310,6 +310,11 @@ describe('a rule', () => {
   });
 });
 
+const base64 = (text: string, alphabet: 'base64' | 'base64url') => Buffer.from(text).toString(alphabet);
+const letter = (code: number) => String.fromCharCode(code);
+const escaped = (by: (code: number, at: number) => string) =>
+  [...Buffer.from(SECRET)].map((code, at) => by(code, at)).join('');
+
 /** Sends bytes to the proxy itself. */
 async function fromSocket(proxy: InspectingProxy, bytes: string): Promise<string> {
   const { connect } = await import('node:net');
@@ -424,10 +429,32 @@ describe('an answer', () => {
     ],
     ['the form of a URL', response => json(response).end(encodeURIComponent(`Bearer ${SECRET}`))],
     ['base64', response => json(response).end(Buffer.from(`Bearer ${SECRET}`).toString('base64'))],
+    ['base64 of what holds it', response => json(response).end(base64(`name:${SECRET}`, 'base64'))],
+    ['base64 for URLs', response => json(response).end(base64(`{"é?>":"${SECRET}"}`, 'base64url'))],
+    ['hexadecimal digits', response => response.end(Buffer.from(SECRET).toString('hex'))],
+    ['upper case of these', response => response.end(Buffer.from(SECRET).toString('hex').toUpperCase())],
+    ['entities', response => response.end(escaped(code => `&#${code};`))],
+    ['hexadecimal entities', response => response.end(escaped(code => `&#x00${code.toString(16)};`))],
+    [
+      'a mixture of entities',
+      response => response.end(escaped((code, at) => (at % 3 ? letter(code) : `&#${code};`))),
+    ],
+    ['a named entity', response => response.end(SECRET.replace('_', '&lowbar;').replaceAll('-', '&#45;'))],
+    ['escapes of JSON', response => json(response).end(escaped(code => `\\u00${code.toString(16)}`))],
+    ['escapes of a URL', response => json(response).end(escaped(code => `%${code.toString(16)}`))],
+    ['UTF-16', response => response.end(Buffer.from(SECRET, 'utf16le'))],
+    [
+      'pieces of an entity',
+      response => {
+        const text = escaped(code => `&#${code};`);
+        json(response, { 'Content-Length': text.length }).write(text.slice(0, 15));
+        setImmediate(() => response.end(text.slice(15)));
+      },
+    ],
     [
       'two pieces',
       response => {
-        json(response).write(`[1, "${SECRET.slice(0, 9)}`);
+        json(response, { 'Content-Length': SECRET.length + 6 }).write(`[1, "${SECRET.slice(0, 9)}`);
         setImmediate(() => response.end(`${SECRET.slice(9)}"]`));
       },
     ],
@@ -447,6 +474,27 @@ describe('an answer', () => {
     expect(text).not.toContain(SECRET.slice(0, 9));
   });
 
+  it.each(['gzip', 'br', 'zstd', 'identity, x-own'])(
+    'that is encoded all the same is refused: %s',
+    async encoding => {
+      const proxy = await start();
+      answer = (request, response) => {
+        request.resume();
+        response.writeHead(200, { 'Content-Encoding': encoding }).end('encoded');
+      };
+      const text = await proxy.raw(API, port, get('/', 'Accept-Encoding: gzip, br;q=1, *'));
+      expect(text).toMatch(/^HTTP\/1\.1 502 .*so that it cannot be checked\n$/s);
+      expect(valuesOf('accept-encoding')).toEqual(['identity']);
+    },
+  );
+
+  it('is asked for whole, and in plain letters', async () => {
+    const proxy = await start();
+    const asked = ['Range: bytes=9-', 'If-Range: "a"', 'Accept-Charset: utf-16', 'A-IM: vcdiff', 'TE: gzip'];
+    await proxy.raw(API, port, get('/', ...asked));
+    expect(seen[0]?.headers.join()).not.toMatch(/range|charset|a-im|gzip/i);
+  });
+
   it('that has begun breaks off before the credential', async () => {
     const proxy = await start();
     answer = (_request, response) => {
@@ -457,6 +505,17 @@ describe('an answer', () => {
     };
     const text = await proxy.raw(API, port, get('/'));
     expect(text).toContain('data: one\n\n');
+    expect(text).not.toMatch(/ghs_|\r\n0\r\n\r\n$/);
+  });
+
+  it('breaks off before the credential, however long a text is before it', async () => {
+    const proxy = await start();
+    answer = (request, response) => {
+      request.resume();
+      json(response).end(`${'x'.repeat(2 * MiB)} ${SECRET}`);
+    };
+    const text = await proxy.raw(API, port, get('/'));
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
     expect(text).not.toMatch(/ghs_|\r\n0\r\n\r\n$/);
   });
 

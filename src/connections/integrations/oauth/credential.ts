@@ -7,12 +7,9 @@ import { filledIn } from '../providers/provider.js';
 export interface CredentialHeader {
   readonly name: string;
   readonly value: Secret;
-  /** Texts that no answer may hold: the credential itself, in the forms that servers send it back in. */
+  /** Texts that no answer may hold in any of the forms of `SecretForms`. */
   readonly traces: readonly Secret[];
 }
-
-/** Shorter ones are found by chance. */
-const SHORTEST_TRACE = 6;
 
 /** Servers of repositories take Basic authentication. */
 export const GIT_HEADER = 'Authorization';
@@ -36,16 +33,8 @@ export function credentialHeader(
   return { name, value: new Secret(value), traces: tracesOf(texts) };
 }
 
-function tracesOf(texts: readonly string[]): Secret[] {
-  const forms = texts.flatMap(text => [
-    text,
-    encodeURIComponent(text),
-    Buffer.from(text).toString('base64'),
-    text.replaceAll('/', '\\/'),
-  ]);
-  const traces = [...new Set(forms)].filter(text => text.length >= SHORTEST_TRACE);
-  return traces.map(text => new Secret(text));
-}
+const tracesOf = (texts: readonly string[]): Secret[] =>
+  [...new Set(texts)].filter(text => text !== '').map(text => new Secret(text));
 
 /** For the host of the provider's repositories: the user name that goes with the token there, and the token. */
 export function gitCredential(

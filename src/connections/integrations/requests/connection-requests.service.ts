@@ -1,5 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { isOverridingHeader, isOverridingParameter, overridingParameter } from '#libs/egress-proxy/index.js';
+import {
+  isOverridingHeader,
+  isOverridingParameter,
+  overridingParameter,
+  SecretForms,
+} from '#libs/egress-proxy/index.js';
 import { GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
@@ -16,7 +21,7 @@ const MAX_BODY = 1024 * 1024;
 const MAX_HEADERS = 20;
 /** What is not the caller's to say. */
 const OWN_HEADERS =
-  /^(authorization|cookie|host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|proxy-.*|x-forwarded-.*|forwarded|via|accept-encoding)$/i;
+  /^(authorization|cookie|host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|proxy-.*|x-forwarded-.*|forwarded|via|accept-encoding|accept-charset|range|if-range|a-im)$/i;
 /** What of an answer says nothing to the caller, or is for us alone. */
 const DROPPED_HEADERS = [
   'set-cookie',
@@ -26,6 +31,9 @@ const DROPPED_HEADERS = [
   'keep-alive',
   'alt-svc',
 ];
+
+/** Codings that the client takes off before an answer is looked at. */
+const DECODED = /^(?:[\s,]|identity|x-gzip|gzip|deflate|br|zstd)*$/i;
 
 /** What is sent, but for the credential. */
 interface Prepared {
@@ -121,14 +129,15 @@ export class ConnectionRequestsService {
   ): Promise<IntegrationResponseView> {
     try {
       this.outgoing.refuseUnreachable(url);
-      const sent = { ...headers, [name]: value.reveal() };
+      const sent = { ...headers, 'accept-encoding': 'identity', [name]: value.reveal() };
       const init = { method, headers: sent, body, redirect: 'manual', timeoutMs: TIMEOUT_MS } as const;
       const response = await this.outgoing.fetch(url, init);
       const bytes = Buffer.from(await response.arrayBuffer());
       const shown = Object.fromEntries(
         [...response.headers].filter(([each]) => !DROPPED_HEADERS.includes(each)),
       );
-      requireClean(traces, [...response.headers].flat().join('\n'), bytes);
+      const forms = new SecretForms([value, ...traces].map(secret => secret.reveal()));
+      requireClean(forms, response.headers, bytes);
       return { status: response.status, headers: shown, ...contentOf(bytes, response.headers) };
     } catch (error) {
       if (error instanceof Conflict) throw error;
@@ -212,12 +221,14 @@ function bodyOf(method: string, body: unknown, headers: Record<string, string>) 
 }
 
 /** A server that repeats what it was sent must not give the credential to whoever asked. */
-function requireClean(traces: CredentialHeader['traces'], headers: string, bytes: Buffer): void {
-  for (const trace of traces) {
-    const secret = trace.reveal();
-    if (headers.includes(secret) || bytes.includes(secret))
-      throw new Conflict('The service sent the credential back, so its answer is withheld');
-  }
+function requireClean(forms: SecretForms, headers: Headers, bytes: Buffer): void {
+  const encoding = headers.get('content-encoding') ?? '';
+  if (bytes.length > 0 && !DECODED.test(encoding))
+    throw new Conflict(
+      `The service encoded its answer (Content-Encoding: ${encoding.slice(0, 40)}) though it was asked not to, so it is withheld`,
+    );
+  if (forms.isIn(Buffer.from([...headers].flat().join('\n'), 'latin1')) || forms.isIn(bytes))
+    throw new Conflict('The service sent the credential back, so its answer is withheld');
 }
 
 function contentOf(bytes: Buffer, headers: Headers): { body: unknown; encoding: 'json' | 'text' | 'base64' } {
