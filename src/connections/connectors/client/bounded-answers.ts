@@ -1,4 +1,15 @@
-import { JsonSize } from './json-size.js';
+import { setImmediate } from 'node:timers/promises';
+import { JsonSize, TooComplex } from './json-size.js';
+
+/** Of one answer. Ten minutes of progress, eight times a second, fit. */
+const MAX_EVENTS = 5_000;
+const MAX_LINES = 50_000;
+/** Parts in which the bytes of an answer come. */
+const MAX_PIECES = 50_000;
+/** After so many, others have their turn. */
+const EVENTS_AT_ONCE = 50;
+const LINES_AT_ONCE = 1_000;
+const PIECES_AT_ONCE = 32;
 
 /** How the body of an answer ended: with an error, or before all of it was there. */
 export interface AnswerWatch {
@@ -13,13 +24,46 @@ const typeOf = (response: Response): string =>
 /** The same answer, of which nothing is parsed that would keep the event loop. */
 export async function bounded(response: Response, watch: AnswerWatch): Promise<Response> {
   const type = typeOf(response);
+  if (!response.body) return response;
   if (type === 'application/json') {
-    const text = await response.text();
+    const text = await wholeText(response.body);
     new JsonSize().add(text);
     return rebuilt(response, text);
   }
-  if (type !== 'text/event-stream' || !response.body) return response;
+  if (type !== 'text/event-stream') return response;
   return rebuilt(response, checkedLines(response.body, watch));
+}
+
+async function wholeText(body: ReadableStream<Uint8Array>): Promise<string> {
+  const reader = new PieceReader(body);
+  const pieces: Uint8Array[] = [];
+  for (let piece = await reader.read(); piece; piece = await reader.read()) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}
+
+/** Reads a body piece by piece, so that no number of small pieces keeps the event loop. */
+class PieceReader {
+  private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  private pieces = 0;
+
+  constructor(body: ReadableStream<Uint8Array>) {
+    this.reader = body.getReader();
+  }
+
+  /** Undefined at the end. Throws TooComplex. */
+  async read(): Promise<Uint8Array | undefined> {
+    if (++this.pieces > MAX_PIECES) {
+      const fault = new TooComplex(`The answer comes in more than ${MAX_PIECES} pieces`);
+      await this.cancel(fault);
+      throw fault;
+    }
+    if (this.pieces % PIECES_AT_ONCE === 0) await setImmediate();
+    return (await this.reader.read()).value;
+  }
+
+  cancel(reason: unknown): Promise<void> {
+    return this.reader.cancel(reason).catch(() => undefined);
+  }
 }
 
 function rebuilt(
@@ -29,27 +73,34 @@ function rebuilt(
   return new Response(body, { status, statusText, headers });
 }
 
-/** Whole lines of an event stream, each looked at before it is passed on. How the stream ends the protocol's client only logs. */
+/**
+ * Whole lines of an event stream, each looked at before it is passed on, and few events at once. How the stream ends the protocol's
+ * client only logs.
+ */
 function checkedLines(body: ReadableStream<Uint8Array>, watch: AnswerWatch): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
+  const reader = new PieceReader(body);
   const lines = new EventLines();
+  let isOver = false;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
-          for (;;) {
-            const { done, value } = await reader.read();
-            const whole = done ? lines.rest() : lines.add(value);
-            if (whole.length > 0) controller.enqueue(whole);
-            if (!done && whole.length === 0) continue;
-            if (!done) return;
-            if (!lines.isResumable) watch.ended();
-            return controller.close();
+          for (let batch = lines.next(); ; batch = lines.next()) {
+            if (batch) {
+              await setImmediate();
+              return controller.enqueue(batch);
+            }
+            if (isOver) break;
+            const piece = await reader.read();
+            isOver = !piece;
+            lines.add(piece ?? NOTHING, isOver);
           }
+          if (!lines.isResumable) watch.ended();
+          controller.close();
         } catch (error) {
           watch.failed(error);
           controller.error(error);
-          await reader.cancel(error).catch(() => undefined);
+          await reader.cancel(error);
         }
       },
       cancel: reason => reader.cancel(reason),
@@ -58,46 +109,59 @@ function checkedLines(body: ReadableStream<Uint8Array>, watch: AnswerWatch): Rea
   );
 }
 
-const LF = 10;
+const [LF, CR] = [10, 13];
 const NOTHING = new Uint8Array(0);
 
-/** The lines of an event stream. Throws TooComplex for an event that must not be parsed. */
+/** The lines of an event stream. Throws TooComplex for an event that must not be parsed, and for too many. */
 class EventLines {
   /** An event had an id: the client asks for what comes after it. */
   isResumable = false;
   private readonly size = new JsonSize();
   private begun: Uint8Array[] = [];
+  private whole: Uint8Array = NOTHING;
+  private lines = 0;
+  private events = 0;
 
-  /** The lines that end with this piece, once they were looked at. */
-  add(piece: Uint8Array): Uint8Array {
-    const end = piece.lastIndexOf(LF) + 1;
-    if (end < piece.length) {
-      const whole = end === 0 ? NOTHING : this.whole(piece.subarray(0, end));
-      this.begun.push(piece.subarray(end));
-      return whole;
+  /** What comes after the last line is kept for the next piece. */
+  add(piece: Uint8Array, isLast: boolean): void {
+    // A carriage return ends a line, and the line feed behind it may come with the next piece.
+    const end = isLast ? piece.length : Math.max(piece.lastIndexOf(LF), piece.lastIndexOf(CR, -2)) + 1;
+    if (end > 0 || isLast) {
+      this.whole = Buffer.concat([...this.begun, piece.subarray(0, end)]);
+      this.begun = [];
     }
-    return this.whole(piece);
+    if (end < piece.length) this.begun.push(piece.subarray(end));
   }
 
-  /** What comes after the last line; it is no event. */
-  rest(): Uint8Array {
-    return this.begun.length === 0 ? NOTHING : Buffer.concat(this.begun);
-  }
-
-  private whole(piece: Uint8Array): Uint8Array {
-    const lines = this.begun.length === 0 ? piece : Buffer.concat([...this.begun, piece]);
-    this.begun = [];
-    for (let from = 0; from < lines.length; ) {
-      const end = lines.indexOf(LF, from) + 1;
-      this.check(Buffer.from(lines.buffer, lines.byteOffset + from, end - from).toString('utf8'));
+  /** The next lines, once they were looked at: those of a few events. */
+  next(): Uint8Array | undefined {
+    const { whole } = this;
+    if (whole.length === 0) return undefined;
+    const most = Math.min(this.events + EVENTS_AT_ONCE, MAX_EVENTS + 1);
+    const lines = this.lines + LINES_AT_ONCE;
+    let from = 0;
+    while (from < whole.length && this.events < most && this.lines < lines) {
+      const end = endOfLine(whole, from);
+      this.check(Buffer.from(whole.buffer, whole.byteOffset + from, end - from).toString('utf8'));
       from = end;
     }
-    return lines;
+    this.whole = whole.subarray(from);
+    return whole.subarray(0, from);
   }
 
   private check(line: string): void {
-    if (line.trim() === '') this.size.reset();
-    else if (line.startsWith('data')) this.size.add(line);
+    if (++this.lines > MAX_LINES) throw new TooComplex(`The answer has more than ${MAX_LINES} lines`);
+    if (line.trim() === '') {
+      this.size.reset();
+      if (++this.events > MAX_EVENTS) throw new TooComplex(`The answer has more than ${MAX_EVENTS} events`);
+    } else if (line.startsWith('data')) this.size.add(line);
     else if (line.startsWith('id')) this.isResumable = true;
   }
+}
+
+/** The place after the line that begins at `from`: it ends with LF, CR LF or CR. */
+function endOfLine(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length && bytes[at] !== LF && bytes[at] !== CR) at++;
+  return bytes[at] === CR && bytes[at + 1] === LF ? at + 2 : Math.min(at + 1, bytes.length);
 }

@@ -116,6 +116,70 @@ describe.each(['modern', 'legacy'] as const)('a %s server', era => {
     }
   });
 
+  it.each([
+    ['events', 'text/event-stream', 'data: x\n\n', '5000 events'],
+    ['events with returns', 'text/event-stream', 'data: x\r\r', '5000 events'],
+    ['events with both', 'text/event-stream', 'data: x\r\n\r\n', '5000 events'],
+    ['ends of events', 'text/event-stream', '\n', '5000 events'],
+    ['comments', 'text/event-stream', ':\n', '50000 lines'],
+    ['ids', 'text/event-stream', 'id\n', '50000 lines'],
+  ])(
+    'that sends %s without end is given up, and others have their turn meanwhile',
+    async (_, type, text, said) => {
+      const server = await serve(era);
+      const remote = await connect(server);
+      server.intercept = (_request, response) => {
+        response.on('error', () => undefined);
+        response.writeHead(200, { 'content-type': type });
+        const many = text.repeat(20_000);
+        const more = () => {
+          while (!response.destroyed && response.write(many));
+          if (!response.destroyed) response.once('drain', more);
+        };
+        more();
+        return true;
+      };
+      let turns = 0;
+      const turn = () => {
+        turns++;
+        next = setImmediate(turn);
+      };
+      let next = setImmediate(turn);
+      try {
+        await expect(call(remote, 'x')).rejects.toMatchObject({
+          kind: 'failing',
+          message: expect.stringContaining(said),
+        });
+      } finally {
+        clearImmediate(next);
+      }
+      expect(turns).toBeGreaterThan(20);
+    },
+  );
+
+  it('that sends JSON byte by byte without end is given up', async () => {
+    const server = await serve(era);
+    const remote = await connect(server);
+    server.intercept = (_, response) => {
+      response.on('error', () => undefined);
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const more = () => {
+        if (response.destroyed) return;
+        response.cork();
+        for (let times = 0; times < 1_000; times++) response.write(' ');
+        response.uncork();
+        if (response.writableNeedDrain) response.once('drain', more);
+        else setImmediate(more);
+      };
+      more();
+      return true;
+    };
+    await expect(call(remote, 'x')).rejects.toMatchObject({
+      kind: 'failing',
+      message: expect.stringMatching(/50000 pieces|larger/),
+    });
+  });
+
   it('that drips, never ends, or breaks off holds no call beyond its limit', async () => {
     const server = await serve(era);
     const remote = await connect(server);

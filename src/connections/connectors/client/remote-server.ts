@@ -54,7 +54,7 @@ const MAX_CALL_MS = 10 * 60_000;
 /** How long the word that a call is cancelled may take to go out. */
 const CANCEL_MS = 2_000;
 /** What was sent before a stream ended is read in that time. */
-const SETTLE_MS = 100;
+const SETTLE_MS = 1_000;
 
 /** A request that is under way, as the requests of the transport find it. */
 interface Exchange {
