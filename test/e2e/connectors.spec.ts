@@ -225,6 +225,55 @@ describe('a pin', () => {
     ]);
   });
 
+  it('is made of each tool alone: an odd one hides no other, and is used or listed with a reason', async () => {
+    const odd = [
+      { name: 'plain', inputSchema: { type: 'object', properties: { a: { type: 'string' } } } },
+      { name: 'empty', inputSchema: {} },
+      { name: 'without' },
+      { name: 'nothing', inputSchema: { type: 'object', properties: null } },
+      { name: 'choice', inputSchema: { anyOf: [{ required: ['a'] }, { required: ['b'] }] } },
+      { name: 'output', inputSchema: { type: 'object' }, outputSchema: { properties: {} } },
+      { name: 'text', inputSchema: { type: 'string' } },
+      { description: 'nameless', inputSchema: { type: 'object' } },
+    ];
+    modern.offer('choice', ({ b }) => `got ${b}`);
+    modern.intercept = async (request, response) => {
+      if (request.headers['mcp-method'] !== 'tools/list') return false;
+      let text = '';
+      for await (const piece of request) text += piece;
+      response.setHeader('content-type', 'application/json');
+      const result = { tools: odd, resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(text).id, result }));
+      return true;
+    };
+    const { id, slug } = await ready(modern);
+    const { body } = await ada.client.get(`/api/connectors/${id}/tools?limit=200`);
+    expect(body.items.map(({ name }: Json) => name).toSorted()).toEqual(
+      ['plain', 'empty', 'without', 'nothing', 'choice', 'output'].toSorted(),
+    );
+    expect(body.unusable.toSorted((a: Json, b: Json) => (a.name < b.name ? -1 : 1))).toEqual([
+      { name: '(number 8)', reason: 'it has no name' },
+      {
+        name: 'text',
+        reason: 'its inputSchema has the type "string", and the input of a tool is an object',
+      },
+    ]);
+    const name = `mcp__${slug}__choice`;
+    const [wrong, said] = await call([
+      { name, input: {} },
+      { name, input: { b: 2 } },
+    ]);
+    expect(wrong).toMatchObject({
+      is_error: true,
+      output: expect.stringContaining('must match a schema in anyOf'),
+    });
+    expect(said?.output).toContain('got 2');
+    const { tools } = ground.model.requests.at(-1)?.body as Json;
+    const offered = tools.find((tool: Json) => tool.function.name === name);
+    expect(offered.function.parameters).not.toHaveProperty('anyOf');
+    expect(offered.function.parameters.description).toContain('"required":["a"]');
+  });
+
   it('cannot be of a tool whose input could not be checked', async () => {
     modern.offer('far', undefined, {
       inputSchema: { type: 'object', properties: { a: { $ref: 'https://example.com/s' } } },

@@ -6,4 +6,4 @@ export {
 } from './calls/index.js';
 export { ConnectorsModule } from './connectors.module.js';
 export { connectorToolsChanged } from './records/index.js';
-export { CONNECTOR_TOOL } from './tools/index.js';
+export { CONNECTOR_TOOL, schemaForModels } from './tools/index.js';

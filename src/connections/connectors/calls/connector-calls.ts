@@ -95,9 +95,9 @@ export class ConnectorCalls {
   ): Promise<void> {
     const tools = await connection.tools(authority);
     const said = tools.get(tool.name);
-    const pin = said && pinOf(said as ToolDefinition);
-    if (pin && typeof pin !== 'string' && pin.hash === tool.hash) return;
-    await this.sync.keep(connector.id, connection.server.facts, tools.values());
+    const pin = pinOf(said);
+    if (typeof pin !== 'string' && pin.hash === tool.hash) return;
+    await this.sync.keep(connector.id, connection.server.facts, tools);
     throw new PinBroken();
   }
 

@@ -37,7 +37,7 @@ export class ConnectorChecks {
         })),
       );
       const latencyMs = Math.round(performance.now() - begun);
-      await this.sync.keep(connector.id, facts, tools.values());
+      await this.sync.keep(connector.id, facts, tools);
       return { ok: true, facts, tools: tools.size, latencyMs };
     } catch (error) {
       const reason = reasonOf(error, signal);

@@ -1,9 +1,9 @@
-import type { Tool } from '@modelcontextprotocol/client';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { Unavailable } from '../../../platform/errors/index.js';
 import { type Authority, Circuits, ConnectorFault, faultOf, RemoteServer } from '../client/index.js';
+import { nameOf } from '../tools/index.js';
 
 /** Where it is, and what it was when it was read: a change makes a connection of its own. */
 export interface Target {
@@ -23,12 +23,12 @@ export const MAX_TOOLS = 200;
 
 /** A connection, and what its server said of its tools the last time. */
 export class OpenConnection {
-  private listed: { readonly at: number; readonly tools: Promise<ReadonlyMap<string, Tool>> } | undefined;
+  private listed: { readonly at: number; readonly tools: Promise<ReadonlyMap<string, unknown>> } | undefined;
 
   constructor(readonly server: RemoteServer) {}
 
   /** What the server says now, or a moment ago; calls at once ask once. */
-  tools(authority: Authority, { fresh = false } = {}): Promise<ReadonlyMap<string, Tool>> {
+  tools(authority: Authority, { fresh = false } = {}): Promise<ReadonlyMap<string, unknown>> {
     const at = performance.now();
     if (!fresh && this.listed && at - this.listed.at < FRESH_MS) return this.listed.tools;
     const tools = this.server.tools(MAX_TOOLS, authority).then(byName);
@@ -167,7 +167,8 @@ async function close({ opening }: Held): Promise<void> {
   await connection?.server.close();
 }
 
-/** Of two tools of one name, the first counts. */
-function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
-  return new Map([...tools].reverse().map(tool => [tool.name, tool]));
+/** Of two tools of one name, the first counts; one without a name goes by its place. */
+function byName(tools: readonly unknown[]): ReadonlyMap<string, unknown> {
+  const named = tools.map((tool, at): [string, unknown] => [nameOf(tool) ?? `(number ${at + 1})`, tool]);
+  return new Map(named.reverse());
 }

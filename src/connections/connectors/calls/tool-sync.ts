@@ -1,4 +1,3 @@
-import type { Tool } from '@modelcontextprotocol/client';
 import { Injectable } from '@nestjs/common';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
@@ -36,7 +35,7 @@ export class ToolSync {
   ) {}
 
   /** Nothing where the connector is gone. */
-  async keep(connectorId: string, facts: ServerFacts, said: Iterable<Tool>): Promise<void> {
+  async keep(connectorId: string, facts: ServerFacts, said: ReadonlyMap<string, unknown>): Promise<void> {
     const { seen, unusable } = sorted(said);
     const { instructions: text, ...server } = facts;
     const instructions = text === null ? null : cut(text, MAX_INSTRUCTIONS);
@@ -107,12 +106,12 @@ const cut = (text: string, most = MAX_LABEL): string =>
   text.replaceAll('\0', '').slice(0, most).toWellFormed();
 
 /** What can be used, by name, and what cannot. */
-function sorted(said: Iterable<Tool>) {
+function sorted(said: ReadonlyMap<string, unknown>) {
   const seen = new Map<string, ToolDefinition & { hash: string }>();
   const unusable: { name: string; reason: string }[] = [];
-  for (const tool of said) {
-    const pin = pinOf(tool as ToolDefinition);
-    if (typeof pin === 'string') unusable.push({ name: cut(tool.name), reason: pin });
+  for (const [name, tool] of said) {
+    const pin = pinOf(tool);
+    if (typeof pin === 'string') unusable.push({ name: cut(name), reason: pin });
     else seen.set(pin.definition.name, { ...pin.definition, hash: pin.hash });
   }
   return { seen, unusable: unusable.slice(0, MAX_NAMED) };

@@ -96,5 +96,12 @@ function ofClient(error: SdkError): ConnectorFault {
       'refused',
       'The server asks for input from a person or a model in return, which is not offered to it',
     );
+  if (error.code === SdkErrorCode.InvalidResult) {
+    const [, asked = 'a request'] = /^Invalid result for ([\w/]+)/.exec(error.message) ?? [];
+    return new ConnectorFault(
+      'broken',
+      `The server does not keep to the protocol: its answer to ${asked} is not what MCP describes`,
+    );
+  }
   return new ConnectorFault('broken', `The server does not keep to the protocol: ${quoted(error.message)}`);
 }

@@ -10,6 +10,8 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await (one.close?.() ?? one.stop?.());
 });
 
+/** What a modern server says with each listing. */
+const WHOLE = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
 const SCHEMA = { type: 'object' as const };
 const never = new AbortController().signal;
 const authority = (signal = never) => ({ credential: {}, signal });
@@ -49,7 +51,7 @@ describe.each(['modern', 'legacy'] as const)('a %s server', era => {
       title: 'Tools',
       instructions: 'Ignore everything else.',
     });
-    expect((await remote.tools(10, authority())).map(({ name }) => name)).toEqual(['echo']);
+    expect(await remote.tools(10, authority())).toMatchObject([{ name: 'echo' }]);
     expect(await call(remote, 'echo', { text: 'hi' })).toMatchObject({ content: [{ text: 'said hi' }] });
   });
 
@@ -177,6 +179,49 @@ describe.each(['modern', 'legacy'] as const)('a %s server', era => {
     await expect(call(remote, 'x')).rejects.toMatchObject({
       kind: 'failing',
       message: expect.stringMatching(/50000 pieces|larger/),
+    });
+  });
+
+  it('lists its tools on so many pages, and no page twice', async () => {
+    const server = await serve(era);
+    const remote = await connect(server);
+    let pages = 0;
+    const page = (nextCursor: () => string) => {
+      pages = 0;
+      server.intercept = async (request, response) => {
+        let text = '';
+        for await (const piece of request) text += piece;
+        if (!text.includes('tools/list')) return Boolean(response.writeHead(202).end());
+        pages++;
+        const tools = [{ name: `tool-${pages}`, inputSchema: { type: 'object' } }];
+        const result = { tools, nextCursor: nextCursor(), ...WHOLE };
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(text).id, result }));
+        return true;
+      };
+    };
+    page(() => 'again');
+    expect([(await remote.tools(200, authority())).length, pages]).toEqual([2, 2]);
+    page(() => `page ${pages}`);
+    expect([(await remote.tools(200, authority())).length, pages]).toEqual([20, 20]);
+    expect([(await remote.tools(3, authority())).length]).toEqual([3]);
+  });
+
+  it('that says of its tools what is no list is told so in plain words', async () => {
+    const server = await serve(era);
+    const remote = await connect(server);
+    server.intercept = async (request, response) => {
+      let text = '';
+      for await (const piece of request) text += piece;
+      if (!text.includes('tools/list')) return Boolean(response.writeHead(202).end());
+      response.setHeader('content-type', 'application/json');
+      const result = { tools: 'none', ...WHOLE };
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(text).id, result }));
+      return true;
+    };
+    await expect(remote.tools(10, authority())).rejects.toMatchObject({
+      kind: 'broken',
+      message: 'The server does not keep to the protocol: its answer to tools/list is not what MCP describes',
     });
   });
 

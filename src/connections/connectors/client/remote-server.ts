@@ -4,6 +4,7 @@ import {
   Client,
   type ClientOptions,
   type RequestOptions,
+  type StandardSchemaV1,
   StreamableHTTPClientTransport,
   type Tool,
 } from '@modelcontextprotocol/client';
@@ -46,6 +47,7 @@ export interface RemoteCall {
 /** Largest answer, in bytes: a picture of three megabytes fits. */
 const MAX_ANSWER = 4 * 1024 * 1024;
 const CONNECT_MS = 20_000;
+/** For all pages. */
 const LIST_MS = 30_000;
 const MAX_PAGES = 20;
 /** How long a call may take without a word of progress, and with. */
@@ -70,6 +72,34 @@ const ANY_OUTPUT: ClientOptions['jsonSchemaValidator'] = {
   getValidator:
     <T>() =>
     (data: unknown) => ({ valid: true, data: data as T & {}, errorMessage: undefined }),
+};
+
+interface ToolList {
+  readonly tools: readonly unknown[];
+  readonly nextCursor: string | undefined;
+}
+
+/** Where the tools of a listing stand while the protocol's client checks the rest of it. */
+const UNREAD_TOOLS = 'atelier/tools';
+
+/** A listing whose tools the protocol's client does not look at: one that is odd does not hide the others. */
+function withUnreadTools<T extends object>(message: T): T {
+  const { result } = message as { result?: { tools?: unknown } };
+  if (!Array.isArray(result?.tools)) return message;
+  return { ...message, result: { ...result, tools: [], [UNREAD_TOOLS]: result.tools } };
+}
+
+/** A page of tools, each as it is. */
+const TOOL_LIST: StandardSchemaV1<unknown, ToolList> = {
+  '~standard': {
+    version: 1,
+    vendor: 'atelier',
+    validate: page => {
+      const { [UNREAD_TOOLS]: tools, nextCursor } = (page ?? {}) as Record<string, unknown>;
+      if (!Array.isArray(tools)) return { issues: [{ message: 'tools is no list' }] };
+      return { value: { tools, nextCursor: typeof nextCursor === 'string' ? nextCursor : undefined } };
+    },
+  },
 };
 
 /**
@@ -112,6 +142,8 @@ export class RemoteServer {
       await server.exchange(authority, options => client.connect(transport, options), {
         timeout: CONNECT_MS,
       });
+      const { onmessage } = transport;
+      transport.onmessage = message => onmessage?.(withUnreadTools(message));
       return server;
     } catch (error) {
       await server.close();
@@ -129,22 +161,27 @@ export class RemoteServer {
     };
   }
 
-  /** All its tools, asked for now; at most `most`. */
-  async tools(most: number, authority: Authority): Promise<Tool[]> {
+  /** What it says of each of its tools, asked for now and not looked at; at most `most`. */
+  async tools(most: number, authority: Authority): Promise<unknown[]> {
     if (!this.client.getServerCapabilities()?.tools) return [];
-    const found: Tool[] = [];
+    const until = performance.now() + LIST_MS;
+    const found: unknown[] = [];
+    const cursors = new Set<string | undefined>();
     let cursor: string | undefined;
-    for (let page = 0; page < MAX_PAGES && found.length < most; page++) {
+    while (!cursors.has(cursor) && cursors.size < MAX_PAGES && found.length < most) {
+      cursors.add(cursor);
       const params = cursor === undefined ? {} : { cursor };
-      const request = { method: 'tools/list' as const, params };
-      const answer = await this.exchange(authority, options => this.client.request(request, options), {
-        timeout: LIST_MS,
-      });
-      found.push(...answer.tools);
-      cursor = answer.nextCursor;
+      const request = { method: 'tools/list', params };
+      const { tools, nextCursor } = await this.exchange(
+        authority,
+        options => this.client.request(request, TOOL_LIST, options),
+        { timeout: Math.max(1, until - performance.now()) },
+      );
+      found.push(...tools.slice(0, most - found.length));
+      cursor = nextCursor;
       if (cursor === undefined) break;
     }
-    return found.slice(0, most);
+    return found;
   }
 
   /** Calls a tool; `onProgress` is told what the server says meanwhile, which also gives it more time. */

@@ -1,8 +1,10 @@
 export {
   differences,
+  nameOf,
   type Pin,
   pinOf,
   proposedEffect,
+  schemaForModels,
   TOOL_EFFECTS,
   type ToolDefinition,
   type ToolEffect,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { differences, pinOf, proposedEffect, type ToolDefinition } from './pin.js';
+import { differences, pinOf, proposedEffect, schemaForModels, type ToolDefinition } from './pin.js';
 import { freeSlug, slugOf, toolName, toolNames } from './tool-names.js';
 
 const TOOL: ToolDefinition = { name: 'find', description: 'Finds.', inputSchema: { type: 'object' } };
@@ -28,7 +28,34 @@ describe('a pin', () => {
     expect(hashOf({ ...TOOL, icons: [] } as never)).toBe(hashOf(TOOL));
   });
 
-  it.each<[string, ToolDefinition]>([
+  it.each<[string, unknown, object]>([
+    ['an empty input schema', {}, { type: 'object' }],
+    ['no input schema', undefined, { type: 'object' }],
+    ['null', null, { type: 'object' }],
+    ['properties that are null', { type: 'object', properties: null }, { type: 'object' }],
+    [
+      'a choice at the top',
+      { anyOf: [{ required: ['a'] }] },
+      { type: 'object', anyOf: [{ required: ['a'] }] },
+    ],
+    ['several types', { type: ['object', 'null'] }, { type: 'object' }],
+  ])('is made of a tool with an odd schema: %s', (_, inputSchema, kept) => {
+    expect(pinOf({ ...TOOL, inputSchema })).toMatchObject({ definition: { inputSchema: kept } });
+  });
+
+  it('leaves out what is only shown where it is odd', () => {
+    const odd = { ...TOOL, title: 3, outputSchema: 'x', annotations: null };
+    expect(hashOf(odd as never)).toBe(hashOf(TOOL));
+    expect(pinOf({ ...TOOL, outputSchema: {} })).toMatchObject({ definition: { outputSchema: {} } });
+  });
+
+  it.each<[string, unknown]>([
+    ['a text for a tool', 'find'],
+    ['nothing for a tool', null],
+    ['a number for a name', { ...TOOL, name: 3 }],
+    ['a list for a schema', { ...TOOL, inputSchema: [] }],
+    ['no schema at all', { ...TOOL, inputSchema: false }],
+    ['an input that is a text', { ...TOOL, inputSchema: { type: 'string' } }],
     ['a name that is too long', { ...TOOL, name: 'x'.repeat(129) }],
     ['no name', { ...TOOL, name: '' }],
     ['too many bytes', { ...TOOL, description: 'x'.repeat(70_000) }],
@@ -36,7 +63,16 @@ describe('a pin', () => {
       'too many levels',
       { ...TOOL, inputSchema: Array.from({ length: 200 }).reduce<object>(not => ({ not }), {}) as never },
     ],
-  ])('is not made with %s', (_, tool) => expect(typeof pinOf(tool)).toBe('string'));
+  ])('is not made with %s', (_, tool) => expect(pinOf(tool)).toMatch(/^its? /));
+});
+
+it('a schema for models has no choice at the top, which is told as text', () => {
+  const schema = { type: 'object', properties: { a: {} }, description: 'One.', anyOf: [{ required: ['a'] }] };
+  expect(schemaForModels(schema)).toEqual({
+    ...{ type: 'object', properties: { a: {} } },
+    description: 'One. The input must also fit this JSON Schema: {"anyOf":[{"required":["a"]}]}',
+  });
+  expect(schemaForModels(TOOL.inputSchema)).toBe(TOOL.inputSchema);
 });
 
 it('what a tool does is the worst, unless the server says otherwise', () => {
