@@ -1,9 +1,10 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import type { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { GuardedFetchError } from './error.js';
 import type { AddressPolicy } from './guarded-fetch.js';
+import { limitParts } from './limited-answer.js';
 
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
@@ -33,9 +34,9 @@ export async function guardedAgent(
   allows: AddressPolicy,
   tls: Pick<ConnectionOptions, 'ca'>,
   isKept: boolean,
-): Promise<Agent> {
+): Promise<Dispatcher> {
   const { Agent, buildConnector } = await import('undici');
-  return new Agent({
+  const agent = new Agent({
     connect(options, callback) {
       const host = options.hostname.replace(/^\[|\]$/g, '');
       const port = options.port || (options.protocol === 'https:' ? '443' : '80');
@@ -48,4 +49,5 @@ export async function guardedAgent(
     // 0: one request a connection, so that each is checked anew.
     pipelining: isKept ? 1 : 0,
   });
+  return agent.compose(limitParts);
 }

@@ -28,6 +28,14 @@ const answers: Record<string, (response: ServerResponse) => void> = {
   '/bomb': response =>
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(100_000))),
   '/silent': () => undefined,
+  '/crumbs': ({ socket }) =>
+    void socket?.write(
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(60_000)}0\r\n\r\n`,
+    ),
+  '/hints': ({ socket }) =>
+    void socket?.write(
+      `${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(9)}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`,
+    ),
 };
 
 beforeAll(async () => {
@@ -92,6 +100,18 @@ describe('GuardedFetch', () => {
   it.each(['/long', '/endless', '/bomb'])('stops reading %s at the limit', async path => {
     const read = async () => (await guard({ maxBytes: 1000 }).fetch(origin + path)).text();
     await expect(read()).rejects.toMatchObject({ refusal: 'size' });
+  });
+
+  it('takes an answer in so many pieces, after so many interim answers', async () => {
+    const fetch = guard({ maxBytes: 100_000 }).fetch;
+    const response = await fetch(`${origin}/crumbs`);
+    await expect(response.text()).rejects.toMatchObject({
+      cause: { refusal: 'size', message: 'The answer comes in more than 50000 pieces' },
+    });
+    await expect(fetch(`${origin}/hints`)).rejects.toMatchObject({
+      refusal: 'size',
+      message: 'The server sends more than 8 interim answers',
+    });
   });
 
   it('gives up on what does not answer', async () => {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import type { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { isPublicAddress, PrivateHosts } from './address.js';
 import { capBody } from './capped-body.js';
 import { guardedAgent, refusalOf } from './connect.js';
@@ -39,7 +39,7 @@ const BOUND_TO_ORIGIN = ['authorization', 'cookie', 'proxy-authorization', 'x-ap
 /** `fetch` for addresses that strangers name: reaches nothing inside, follows nothing inside, takes only so much. */
 export class GuardedFetch {
   /** Made at the first use: few installations fetch what strangers name. */
-  private readonly agents = new Map<boolean, Promise<Agent>>();
+  private readonly agents = new Map<boolean, Promise<Dispatcher>>();
   private isClosed = false;
   private readonly tls: NonNullable<GuardedFetchOptions['tls']>;
   private readonly options: typeof DEFAULTS;
@@ -112,7 +112,7 @@ export class GuardedFetch {
     return fetch(url, request as never) as unknown as Promise<Response>;
   }
 
-  private connections(isKept: boolean): Promise<Agent> {
+  private connections(isKept: boolean): Promise<Dispatcher> {
     if (this.isClosed) throw new Error('This fetch is closed');
     const agent = this.agents.get(isKept) ?? guardedAgent(this.allows, this.tls, isKept);
     this.agents.set(isKept, agent);

@@ -231,7 +231,11 @@ describe('a pin', () => {
       { name: 'empty', inputSchema: {} },
       { name: 'without' },
       { name: 'nothing', inputSchema: { type: 'object', properties: null } },
-      { name: 'choice', inputSchema: { anyOf: [{ required: ['a'] }, { required: ['b'] }] } },
+      {
+        name: 'choice',
+        inputSchema: { anyOf: [{ required: ['a'] }, { required: ['b'] }] },
+        annotations: { readOnlyHint: true },
+      },
       { name: 'output', inputSchema: { type: 'object' }, outputSchema: { properties: {} } },
       { name: 'text', inputSchema: { type: 'string' } },
       { description: 'nameless', inputSchema: { type: 'object' } },
@@ -268,7 +272,7 @@ describe('a pin', () => {
       output: expect.stringContaining('must match a schema in anyOf'),
     });
     expect(said?.output).toContain('got 2');
-    const { tools } = ground.model.requests.at(-1)?.body as Json;
+    const { tools } = ground.model.requests.at(-1)?.body ?? ({} as Json);
     const offered = tools.find((tool: Json) => tool.function.name === name);
     expect(offered.function.parameters).not.toHaveProperty('anyOf');
     expect(offered.function.parameters.description).toContain('"required":["a"]');

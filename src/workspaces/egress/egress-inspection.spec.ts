@@ -147,6 +147,7 @@ describe('a rule', () => {
     ['an encoded dot', 'GET', '/repos/ada/%2e%2E/bob', 'encoded dot or backslash'],
     ['an encoded percent sign', 'GET', '/repos/ada/%252e%252e/bob', 'an escape within an escape'],
     ['a dot in a form that is too long', 'GET', '/repos/ada/%c0%ae%c0%ae/bob', 'begins no UTF-8 character'],
+    ['a segment with a parameter', 'GET', '/repos/ada/..;/bob', 'has ".."'],
     ['an encoded semicolon', 'GET', '/repos/ada/..%3b/bob', 'has ".."'],
     ['an empty segment', 'GET', '/repos/ada//bob', 'empty segments'],
     ['a parameter of another method', 'POST', '/repos/ada?a=1&_method=DELETE', 'another method than POST'],

@@ -4,12 +4,9 @@ import { JsonSize, TooComplex } from './json-size.js';
 /** Of one answer. Ten minutes of progress, eight times a second, fit. */
 const MAX_EVENTS = 5_000;
 const MAX_LINES = 50_000;
-/** Parts in which the bytes of an answer come. */
-const MAX_PIECES = 50_000;
 /** After so many, others have their turn. */
 const EVENTS_AT_ONCE = 50;
 const LINES_AT_ONCE = 1_000;
-const PIECES_AT_ONCE = 32;
 
 /** How the body of an answer ended: with an error, or before all of it was there. */
 export interface AnswerWatch {
@@ -26,44 +23,12 @@ export async function bounded(response: Response, watch: AnswerWatch): Promise<R
   const type = typeOf(response);
   if (!response.body) return response;
   if (type === 'application/json') {
-    const text = await wholeText(response.body);
+    const text = await response.text();
     new JsonSize().add(text);
     return rebuilt(response, text);
   }
   if (type !== 'text/event-stream') return response;
   return rebuilt(response, checkedLines(response.body, watch));
-}
-
-async function wholeText(body: ReadableStream<Uint8Array>): Promise<string> {
-  const reader = new PieceReader(body);
-  const pieces: Uint8Array[] = [];
-  for (let piece = await reader.read(); piece; piece = await reader.read()) pieces.push(piece);
-  return Buffer.concat(pieces).toString();
-}
-
-/** Reads a body piece by piece, so that no number of small pieces keeps the event loop. */
-class PieceReader {
-  private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
-  private pieces = 0;
-
-  constructor(body: ReadableStream<Uint8Array>) {
-    this.reader = body.getReader();
-  }
-
-  /** Undefined at the end. Throws TooComplex. */
-  async read(): Promise<Uint8Array | undefined> {
-    if (++this.pieces > MAX_PIECES) {
-      const fault = new TooComplex(`The answer comes in more than ${MAX_PIECES} pieces`);
-      await this.cancel(fault);
-      throw fault;
-    }
-    if (this.pieces % PIECES_AT_ONCE === 0) await setImmediate();
-    return (await this.reader.read()).value;
-  }
-
-  cancel(reason: unknown): Promise<void> {
-    return this.reader.cancel(reason).catch(() => undefined);
-  }
 }
 
 function rebuilt(
@@ -78,7 +43,7 @@ function rebuilt(
  * client only logs.
  */
 function checkedLines(body: ReadableStream<Uint8Array>, watch: AnswerWatch): ReadableStream<Uint8Array> {
-  const reader = new PieceReader(body);
+  const reader = body.getReader();
   const lines = new EventLines();
   let isOver = false;
   return new ReadableStream<Uint8Array>(
@@ -91,16 +56,16 @@ function checkedLines(body: ReadableStream<Uint8Array>, watch: AnswerWatch): Rea
               return controller.enqueue(batch);
             }
             if (isOver) break;
-            const piece = await reader.read();
-            isOver = !piece;
-            lines.add(piece ?? NOTHING, isOver);
+            const { done, value = NOTHING } = await reader.read();
+            isOver = done;
+            lines.add(value, done);
           }
           if (!lines.isResumable) watch.ended();
           controller.close();
         } catch (error) {
           watch.failed(error);
           controller.error(error);
-          await reader.cancel(error);
+          await reader.cancel(error).catch(() => undefined);
         }
       },
       cancel: reason => reader.cancel(reason),

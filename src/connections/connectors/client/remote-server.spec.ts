@@ -39,6 +39,22 @@ function drip(response: ServerResponse, byte: string): void {
   response.once('close', () => clearInterval(timer));
 }
 
+/** Counts the turns of the event loop until it is stopped. */
+function countTurns(): { stop: () => number } {
+  let turns = 0;
+  const turn = () => {
+    turns++;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  const stop = () => {
+    clearImmediate(next);
+    return turns;
+  };
+  open.push({ close: async () => void stop() });
+  return { stop };
+}
+
 describe.each(['modern', 'legacy'] as const)('a %s server', era => {
   it('says what it is, lists its tools, and is called', async () => {
     const server = await serve(era);
@@ -141,44 +157,34 @@ describe.each(['modern', 'legacy'] as const)('a %s server', era => {
         more();
         return true;
       };
-      let turns = 0;
-      const turn = () => {
-        turns++;
-        next = setImmediate(turn);
-      };
-      let next = setImmediate(turn);
-      try {
-        await expect(call(remote, 'x')).rejects.toMatchObject({
-          kind: 'failing',
-          message: expect.stringContaining(said),
-        });
-      } finally {
-        clearImmediate(next);
-      }
-      expect(turns).toBeGreaterThan(20);
+      const turns = countTurns();
+      await expect(call(remote, 'x')).rejects.toMatchObject({
+        kind: 'failing',
+        message: expect.stringContaining(said),
+      });
+      expect(turns.stop()).toBeGreaterThan(20);
     },
   );
 
   it('that sends JSON byte by byte without end is given up', async () => {
     const server = await serve(era);
     const remote = await connect(server);
-    server.intercept = (_, response) => {
-      response.on('error', () => undefined);
-      response.writeHead(200, { 'content-type': 'application/json' });
+    server.intercept = (_, { socket }) => {
+      socket?.on('error', () => undefined);
+      socket?.write(
+        'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+      );
+      const many = '1\r\n \r\n'.repeat(20_000);
       const more = () => {
-        if (response.destroyed) return;
-        response.cork();
-        for (let times = 0; times < 1_000; times++) response.write(' ');
-        response.uncork();
-        if (response.writableNeedDrain) response.once('drain', more);
-        else setImmediate(more);
+        while (!socket?.destroyed && socket?.write(many));
+        if (!socket?.destroyed) socket?.once('drain', more);
       };
       more();
       return true;
     };
     await expect(call(remote, 'x')).rejects.toMatchObject({
       kind: 'failing',
-      message: expect.stringMatching(/50000 pieces|larger/),
+      message: expect.stringMatching(/50000 pieces/),
     });
   });
 
