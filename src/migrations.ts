@@ -54,6 +54,7 @@ import { ServerLogColumns } from './hosting/tunnels/migrations/20261125-server-l
 import { ServersTables } from './hosting/tunnels/migrations/20261125-servers.js';
 import { ServerSeconds } from './hosting/tunnels/migrations/20261126-server-seconds.js';
 import { ServerConnectionsColumn } from './hosting/tunnels/migrations/20261203-server-connections.js';
+import { ServerInstallColumn } from './hosting/tunnels/migrations/20261209-server-install.js';
 import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
 import { EmailChange } from './identity/auth/migrations/20261122-email-change.js';
 import { Billing } from './identity/billing/migrations/20261121-billing.js';
@@ -215,4 +216,5 @@ export const migrations = [
   { name: '20261206-process-topics', class: ProcessTopics },
   { name: '20261206-run-checked', class: RunCheckedColumn },
   { name: '20261207-event-rows', class: EventRows },
+  { name: '20261209-server-install', class: ServerInstallColumn },
 ];

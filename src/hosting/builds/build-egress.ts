@@ -35,7 +35,7 @@ export class BuildEgress {
   forInstall(): EgressList {
     if (this.mode === 'none')
       throw new BuildFailure(
-        'Builds of this installation reach no registry (SITE_BUILD_EGRESS=none, or SANDBOX_EGRESS=none), and the dependencies of this project are not here: build it elsewhere, and publish the folder that comes of it.',
+        'Builds of this installation reach no registry (SITE_BUILD_EGRESS=none, or SANDBOX_EGRESS=none), and the dependencies of this project are not here: install and build it elsewhere, and bring the folder that comes of it.',
       );
     const hosts = this.registries.map(({ hostname }) => hostname.replace(/^\[|\]$/g, ''));
     if (hosts.includes(DEFAULT_REGISTRY.hostname)) hosts.push(YARN_HOST);

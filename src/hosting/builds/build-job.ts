@@ -20,6 +20,13 @@ export interface BuildJob {
   signal: AbortSignal;
 }
 
+/** What a step in a sandbox needs to know of what it is part of. */
+export type SandboxJob = Pick<BuildJob, 'workspace' | 'callerId' | 'settings' | 'signal'>;
+
+/** What an installation of dependencies needs to know. */
+export type InstallJob = SandboxJob &
+  Pick<BuildJob, 'cacheKey'> & { readonly project: Pick<DetectedProject, 'manager' | 'install'> };
+
 /** What a build has made. Nothing about it can be trusted: read it through a WorkspaceFs on `folder` alone. */
 export interface BuildOutput {
   folder: string;

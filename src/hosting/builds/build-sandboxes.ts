@@ -6,7 +6,7 @@ import { Unavailable } from '../../platform/errors/index.js';
 import type { EgressList } from '../../workspaces/egress/index.js';
 import { type FolderResult, FolderSandboxes } from '../../workspaces/sandboxes/index.js';
 import { BuildEgress } from './build-egress.js';
-import type { BuildJob } from './build-job.js';
+import type { SandboxJob } from './build-job.js';
 import { watchDisk } from './disk-watch.js';
 import type { BuildLog } from './outcome/build-log.js';
 import { explainFailure } from './outcome/explain-failure.js';
@@ -52,7 +52,7 @@ export class BuildSandboxes {
   ) {}
 
   /** Throws BuildFailure; where the job was cancelled, the reason of that. */
-  async run(job: BuildJob, step: Step, log: BuildLog): Promise<void> {
+  async run(job: SandboxJob, step: Step, log: BuildLog): Promise<void> {
     const over = new AbortController();
     const full = watchDisk(
       {
@@ -96,7 +96,7 @@ export class BuildSandboxes {
   }
 
   /** Null where that cannot be told. */
-  async bytesOf({ workspace }: BuildJob, folder: string, signal: AbortSignal): Promise<number | null> {
+  async bytesOf({ workspace }: SandboxJob, folder: string, signal: AbortSignal): Promise<number | null> {
     try {
       return await this.sandboxes.bytesOf(workspace, folder, signal);
     } catch (error) {
@@ -105,7 +105,12 @@ export class BuildSandboxes {
     }
   }
 
-  private async runIn(job: BuildJob, step: Step, log: BuildLog, signal: AbortSignal): Promise<FolderResult> {
+  private async runIn(
+    job: SandboxJob,
+    step: Step,
+    log: BuildLog,
+    signal: AbortSignal,
+  ): Promise<FolderResult> {
     const { folder, script, args, command, egress, seconds } = step;
     const { siteBuildMemoryBytes: memoryBytes } = this.config;
     const heap = job.settings.node_memory ?? Math.floor((memoryBytes * 0.75) / 2 ** 20);

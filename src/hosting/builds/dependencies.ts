@@ -4,7 +4,7 @@ import { WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { WorkspaceFolders } from '../../workspaces/core/index.js';
 import { BuildEgress } from './build-egress.js';
-import type { BuildJob } from './build-job.js';
+import type { BuildJob, InstallJob } from './build-job.js';
 import { BuildSandboxes } from './build-sandboxes.js';
 import { ModuleCache } from './module-cache.js';
 import type { BuildLog } from './outcome/build-log.js';
@@ -57,14 +57,16 @@ export class Dependencies {
       log.say('The dependencies are there from an earlier build.');
       return { isFresh: false, keep };
     }
-    await this.install(job, log, wanted);
+    await this.install(job, log, wanted, work => this.cache.hand(work, folder, wanted.folders));
     return { isFresh: true, keep };
   }
 
-  private async install(
-    job: BuildJob,
+  /** Installs what is wanted in a folder that holds nothing else, and is gone once `take` has what it wants of it. */
+  async install(
+    job: InstallJob,
     log: BuildLog,
-    { files, folders, registry, registries, leftOut }: InstallFiles,
+    { files, registry, registries, leftOut }: InstallFiles,
+    take: (work: string) => Promise<void>,
   ): Promise<void> {
     const { project, workspace } = job;
     const egress = this.egress.forInstall();
@@ -85,7 +87,7 @@ export class Dependencies {
         requires: this.egress.hostsOf(registries),
       };
       await this.sandboxes.run(job, step, log);
-      await this.cache.hand(work, job.folder, folders);
+      await take(work);
     } finally {
       this.cache.discard(work);
     }
@@ -140,10 +142,13 @@ function yarnEnvironment(registry: string): Record<string, string> {
 const PROXY = 'http://127.0.0.1:3128';
 
 /** Undefined where what is installed can be another thing each time. */
-function keyOf({ project }: BuildJob, { files }: InstallFiles): string | undefined {
-  const { manager, install } = project;
-  if (!manager?.lock) return undefined;
+function keyOf({ project }: BuildJob, wanted: InstallFiles): string | undefined {
+  return project.manager?.lock ? fingerprintOf(project, wanted) : undefined;
+}
+
+/** A text that is the same for what was asked for before, and for another machine of this kind. */
+export function fingerprintOf({ manager, install }: InstallJob['project'], { files }: InstallFiles): string {
   const [major] = process.versions.node.split('.');
-  const what = [...files, manager.name, manager.version, install, major, process.platform, process.arch];
+  const what = [...files, manager?.name, manager?.version, install, major, process.platform, process.arch];
   return createHash('sha256').update(JSON.stringify(what)).digest('hex');
 }

@@ -22,13 +22,13 @@ export class ServerRules {
   /** What of the settings was given; 422 for what cannot be. */
   settingsOf(server: Pick<ServerRow, 'id' | 'env_sealed'>, input: Partial<CreateServer>): ServerChanges {
     const { restart, health_path, overlap, sleep_after_seconds, port, host_header } = input;
-    const { memory_bytes, actions, connections } = input;
+    const { memory_bytes, actions, connections, install_command } = input;
     const { maxServerMemoryBytes } = this.config;
     if (memory_bytes && memory_bytes > maxServerMemoryBytes)
       throw new Invalid(`memory_bytes is ${maxServerMemoryBytes} at most on this installation`);
     if (actions) this.requireActions(actions);
     const given = Object.entries({
-      ...{ restart, health_path, overlap, sleep_after_seconds, port, host_header },
+      ...{ restart, health_path, overlap, sleep_after_seconds, port, host_header, install_command },
       actions: actions && [...new Set(actions)],
       connections: connections && [...new Set(connections)],
       memory_bytes: memory_bytes === undefined || memory_bytes === null ? memory_bytes : String(memory_bytes),

@@ -23,10 +23,11 @@ export class ServerViews {
   }
 
   view(server: ServerRow, instance?: InstanceRow): ServerView {
-    const { id, workspace_id, name, slug, command, folder, restart, health_path, overlap } = server;
+    const { id, workspace_id, name, slug, command, install_command, folder, restart, health_path, overlap } =
+      server;
     return {
       ...{ id, workspace_id, name, slug, url: this.names.urlOf('server', slug) },
-      ...{ command, folder, env: server.env_names, restart, health_path, overlap },
+      ...{ command, install_command, folder, env: server.env_names, restart, health_path, overlap },
       sleep_after_seconds: server.sleep_after_seconds,
       port: server.port,
       host_header: server.host_header,

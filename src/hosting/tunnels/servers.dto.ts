@@ -40,6 +40,9 @@ const OVERLAP =
 const SLEEP_IS =
   'Seconds without requests and open connections after which it is stopped until the next request; 0: never; null: as the installation has it';
 const PORT_IS = 'The port that it listens on; null: the one in $PORT, or the only one that it opens';
+const INSTALL = { max: 4000, example: null };
+const INSTALL_IS =
+  'What installs the dependencies before it starts; null: as package.json and the lock file say, where the folder has no node_modules of its own; empty: nothing is installed';
 const HOST_HEADER =
   'The Host header that it sees: public (that of the browser) or local (localhost with its port, for programs that refuse others)';
 const ACTIONS = 'Actions that its programs may run, on the authority of whoever started it';
@@ -54,6 +57,9 @@ class ServerSettings extends WorkspaceId {
     optional: true,
   })
   folder?: string;
+
+  @Field.text(INSTALL_IS, { ...INSTALL, optional: true, nullable: true })
+  install_command?: string | null;
 
   @Field.record(ENV, { optional: true, secret: true, example: { NODE_ENV: { value: 'production' } } })
   env?: object;
@@ -129,6 +135,9 @@ export class UpdateServer extends ServerId {
 
   @Field.text('The folder of the workspace in which the command runs', { ...FOLDER, optional: true })
   folder?: string;
+
+  @Field.text(INSTALL_IS, { ...INSTALL, optional: true, nullable: true })
+  install_command?: string | null;
 
   @Field.record(`${ENV}. What is not named stays`, {
     ...{ optional: true, secret: true, example: { NODE_ENV: { value: 'production' }, DEBUG: null } },
@@ -225,6 +234,9 @@ export class ServerView {
 
   @Field.text('The folder of the workspace in which the command runs', FOLDER)
   folder: string;
+
+  @Field.text(INSTALL_IS, { ...INSTALL, nullable: true })
+  install_command: string | null;
 
   @Field.text('The names of its environment variables; their values are never shown', {
     list: true,

@@ -17,7 +17,17 @@ import { CreateServer, ListServers, ServerId, ServerPage, ServerView, UpdateServ
 const MAX_RANDOM = 36 ** 4;
 /** What a process that runs goes by: a change of these starts another one. */
 const NEEDS_RESTART = new Set([
-  ...['command', 'folder', 'env_names', 'env_sealed', 'port', 'memory_bytes', 'actions', 'health_path'],
+  ...[
+    'command',
+    'install_command',
+    'folder',
+    'env_names',
+    'env_sealed',
+    'port',
+    'memory_bytes',
+    'actions',
+    'health_path',
+  ],
   'connections',
 ]);
 

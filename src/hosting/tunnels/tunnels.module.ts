@@ -4,6 +4,7 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
 import { AccessModule } from '../access/index.js';
+import { BuildsModule } from '../builds/index.js';
 import { GatewayModule } from '../gateway/index.js';
 import { HostsModule } from '../hosts/index.js';
 import { ServerLogService } from './logs/server-log.service.js';
@@ -18,6 +19,7 @@ import { RunningServers } from './running/running-servers.js';
 import { ServerActions } from './running/server-actions.js';
 import { ServerConnections } from './running/server-connections.js';
 import { ServerCredentials } from './running/server-credentials.js';
+import { ServerDependencies } from './running/server-dependencies.js';
 import { ServerLinks } from './running/server-links.js';
 import { ServerMeter } from './running/server-meter.js';
 import { ServerPrograms } from './running/server-programs.js';
@@ -35,7 +37,15 @@ import { TunnelsController } from './tunnels.controller.js';
 
 /** Servers: programs of workspaces that run for long, each on a host of its own. */
 @Module({
-  imports: [CoreModule, IntegrationsModule, SandboxesModule, AccessModule, HostsModule, GatewayModule],
+  imports: [
+    CoreModule,
+    IntegrationsModule,
+    SandboxesModule,
+    AccessModule,
+    BuildsModule,
+    HostsModule,
+    GatewayModule,
+  ],
   controllers: [
     RoutesOf(ServersService),
     RoutesOf(ServerMovesService),
@@ -56,6 +66,7 @@ import { TunnelsController } from './tunnels.controller.js';
     ServerActions,
     ServerConnections,
     ServerCredentials,
+    ServerDependencies,
     InstanceTools,
     RunningServers,
     ServerKeeper,

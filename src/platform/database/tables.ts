@@ -505,7 +505,7 @@ export interface Schema {
     next_attempt_at: Time | null; last_exit: Json<'server.last_exit'> | null; last_request_at: Time | null;
     state_changed_at: Time; created_by: string; created_at: Time; updated_at: Time;
     log_last_id: Generated<Big>; log_bytes: Generated<Big>;
-    connections: Generated<Told<'server.connections', string[]>>;
+    connections: Generated<Told<'server.connections', string[]>>; install_command: string | null;
   };
   server_instance: {
     id: string; server_id: string; generation: number; state: 'starting' | 'running' | 'draining' | 'ended';

@@ -83,10 +83,7 @@ async function manifestsOf(reader: ManifestReader): Promise<string[]> {
     (await reader.exists('pnpm-workspace.yaml')) ||
     LISTS.some(list => localsIn(root[list]).length > 0);
   if (!hasParts) return ['package.json'];
-  const entries = await reader.files.listAll('');
-  const found = entries
-    .filter(({ type, path: at }) => type === 'file' && isManifest(at))
-    .map(({ path: at }) => at);
+  const found = (await reader.list()).filter(isManifest);
   if (found.length > MAX_MANIFESTS)
     throw new BuildFailure(
       `There are ${found.length} package.json in the folder, more than ${MAX_MANIFESTS}.`,
@@ -104,7 +101,7 @@ function requireInside(list: unknown, folder: string, file: string): void {
     const target = path.posix.normalize(path.posix.join(folder, local));
     if (/^[/~]/.test(local) || target === '..' || target.startsWith('../'))
       throw new BuildFailure(
-        `${file} depends on ${JSON.stringify(local)}, which lies outside of the site's folder: put it inside, or publish it to a registry.`,
+        `${file} depends on ${JSON.stringify(local)}, which lies outside of its folder: put it inside, or publish it to a registry.`,
       );
     if (/\.(?:tgz|tar|tar\.gz)$/.test(local))
       throw new BuildFailure(

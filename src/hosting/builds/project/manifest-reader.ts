@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { BuildFailure } from './build-failure.js';
 
@@ -9,39 +10,56 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Files of a project, which nobody trusts: regular files of a sane size, never what a link points to. */
 export class ManifestReader {
-  readonly files: WorkspaceFs;
+  private readonly files: WorkspaceFs;
 
-  /** @param folder a trusted path */
-  constructor(folder: string) {
-    this.files = new WorkspaceFs(folder, { maxFileBytes: MAX_LOCK_BYTES });
+  /**
+   * @param root a trusted path
+   * @param folder the project's folder, relative to `root` and not trusted
+   */
+  constructor(
+    root: string,
+    private readonly folder = '',
+  ) {
+    this.files = new WorkspaceFs(root, { maxFileBytes: MAX_LOCK_BYTES });
   }
 
   /** Undefined where there is none; throws BuildFailure for what is no manifest. */
-  async manifest(path: string): Promise<JsonObject | undefined> {
-    const text = await this.text(path, MAX_MANIFEST_BYTES);
+  async manifest(at: string): Promise<JsonObject | undefined> {
+    const text = await this.text(at, MAX_MANIFEST_BYTES);
     if (text === undefined) return undefined;
-    const value = parsed(path, text);
+    const value = parsed(at, text);
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw new BuildFailure(`${path} must hold an object, such as {"scripts": {"build": "vite build"}}.`);
+      throw new BuildFailure(`${at} must hold an object, such as {"scripts": {"build": "vite build"}}.`);
     return value as JsonObject;
   }
 
-  lock(path: string): Promise<string | undefined> {
-    return this.text(path, MAX_LOCK_BYTES);
+  lock(at: string): Promise<string | undefined> {
+    return this.text(at, MAX_LOCK_BYTES);
   }
 
   /** A file of settings. */
-  settings(path: string): Promise<string | undefined> {
-    return this.text(path, MAX_FILE_BYTES);
+  settings(at: string): Promise<string | undefined> {
+    return this.text(at, MAX_FILE_BYTES);
   }
 
-  async exists(path: string): Promise<boolean> {
-    return (await this.files.find(path)) !== null;
+  async exists(at: string): Promise<boolean> {
+    return (await this.files.find(this.within(at))) !== null;
   }
 
-  private async text(path: string, max: number): Promise<string | undefined> {
+  /** All paths below the project's folder, relative to it, that are regular files. */
+  async list(): Promise<string[]> {
+    const entries = await this.files.listAll(this.folder);
+    const files = entries.filter(({ type }) => type === 'file');
+    return files.map(({ path: at }) => path.posix.relative(this.folder, at));
+  }
+
+  private within(at: string): string {
+    return path.posix.join(this.folder, at);
+  }
+
+  private async text(at: string, max: number): Promise<string | undefined> {
     try {
-      const bytes = await this.files.readBytes(path, max);
+      const bytes = await this.files.readBytes(this.within(at), max);
       return bytes.toString('utf8').replace(/^\u{feff}/u, '');
     } catch (error) {
       if (!(error instanceof WorkspaceFsError)) throw error;
@@ -51,11 +69,11 @@ export class ManifestReader {
   }
 }
 
-function parsed(path: string, text: string): unknown {
+function parsed(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new BuildFailure(`${path} is no JSON: ${(error as Error).message}.`, { cause: error });
+    throw new BuildFailure(`${file} is no JSON: ${(error as Error).message}.`, { cause: error });
   }
 }
 

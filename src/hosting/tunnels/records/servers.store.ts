@@ -39,6 +39,7 @@ export type ServerChanges = Partial<
     | 'slug'
     | 'name'
     | 'command'
+    | 'install_command'
     | 'folder'
     | 'env_names'
     | 'env_sealed'

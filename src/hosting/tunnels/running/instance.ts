@@ -16,6 +16,7 @@ import { isUp } from '../records/server-states.js';
 import { type ServerRow, ServersStore } from '../records/servers.store.js';
 import { afterEnd, CRASH_LOOP, exitOf } from './after-end.js';
 import { checked, NotReady, readyPort } from './readiness.js';
+import { ServerDependencies } from './server-dependencies.js';
 import { ServerLinks } from './server-links.js';
 import { type RunningProgram, ServerPrograms } from './server-programs.js';
 
@@ -37,6 +38,7 @@ export class InstanceTools {
     readonly log: Log,
     readonly servers: ServersStore,
     readonly instances: InstancesStore,
+    readonly dependencies: ServerDependencies,
     readonly programs: ServerPrograms,
     readonly logs: ServerLogs,
     readonly links: ServerLinks,
@@ -52,6 +54,8 @@ export class Instance {
   /** As it was set up when it started. */
   private server: ServerRow | undefined;
   private readonly over = new AbortController();
+  /** Aborted where it is to end before its program has started. */
+  private readonly preparing = new AbortController();
   private readonly startedAt = performance.now();
   /** Why it ends, where that is not its own doing. */
   private fault: string | undefined;
@@ -74,6 +78,7 @@ export class Instance {
     const unsubscribe = instances.watch(server.id, () => void this.look());
     let result: SandboxResult | { error: unknown };
     try {
+      await this.prepare(server, writer);
       this.program = await this.tools.programs.start(server, this.row.id, ({ stream, text }) => {
         this.lastOutput = (this.lastOutput + text).slice(-TAIL_CHARACTERS);
         writer.write(stream, text);
@@ -96,6 +101,7 @@ export class Instance {
   /** Ends it: its server is stopped, or runs elsewhere. */
   stop(after: AfterEnd | 'unwanted'): void {
     this.asked ??= after;
+    this.preparing.abort();
     this.program?.stop();
   }
 
@@ -105,6 +111,15 @@ export class Instance {
       this.checking = undefined;
     });
     return this.checking;
+  }
+
+  private async prepare(server: ServerRow, writer: ReturnType<ServerLogs['writer']>): Promise<void> {
+    const tell = () => this.tools.instances.tell(this.row, 'Its dependencies are being installed.');
+    await this.tools.dependencies.provide(server, {
+      onInstall: () => void this.unlessAway(undefined, tell),
+      onOutput: ({ stream, text }) => writer.write(stream, text),
+      signal: this.preparing.signal,
+    });
   }
 
   private async look(): Promise<void> {

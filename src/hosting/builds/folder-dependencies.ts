@@ -1,0 +1,139 @@
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { WorkspaceFs } from '#libs/workspace-fs/index.js';
+import { Config } from '../../platform/config/index.js';
+import { NamedLeases } from '../../platform/leases/index.js';
+import { SandboxWatch, WorkspaceQuota, type Writer } from '../../workspaces/changes/index.js';
+import { WorkspaceFolders } from '../../workspaces/core/index.js';
+import { BuildEgress } from './build-egress.js';
+import type { InstallJob, SandboxJob } from './build-job.js';
+import { BuildSandboxes } from './build-sandboxes.js';
+import { Dependencies, fingerprintOf } from './dependencies.js';
+import { ModuleCache } from './module-cache.js';
+import { BuildLog, type LogStream } from './outcome/build-log.js';
+import { BuildFailure } from './project/build-failure.js';
+import { type InstallFiles, installFiles } from './project/install-files.js';
+import { ManifestReader } from './project/manifest-reader.js';
+import { installCommand, managerOf, needsInstall } from './project/package-manager.js';
+
+const MODULES = 'node_modules';
+/** Says what the dependencies beside it were installed from. */
+const MARK = '.installed-from';
+
+/** A project in a workspace whose programs run where its files are. */
+export interface FolderProject {
+  readonly workspace: SandboxJob['workspace'];
+  /** Relative to the workspace. */
+  readonly folder: string;
+  /** Installs the dependencies; null: as the lock file and package.json say; empty: nothing is installed. */
+  readonly command: string | null;
+  /** What the installation is for: an id. */
+  readonly id: string;
+  readonly writer: Writer;
+  /** Called when they are about to be installed. */
+  readonly onInstall: () => void;
+  readonly onLog: (stream: LogStream, text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** What is to be installed. */
+interface Wanted extends InstallFiles {
+  readonly project: InstallJob['project'];
+  readonly fingerprint: string;
+}
+
+/**
+ * Brings the dependencies of a project to where it lies, into the `node_modules` of its folder, and again when its manifests
+ * have changed. They are installed where nothing but manifests can be read, and their scripts are not run.
+ */
+@Injectable()
+export class FolderDependencies {
+  constructor(
+    private readonly config: Config,
+    private readonly leases: NamedLeases,
+    private readonly folders: WorkspaceFolders,
+    private readonly dependencies: Dependencies,
+    private readonly sandboxes: BuildSandboxes,
+    private readonly egress: BuildEgress,
+    private readonly cache: ModuleCache,
+    private readonly watch: SandboxWatch,
+    private readonly quota: WorkspaceQuota,
+  ) {}
+
+  /**
+   * Does nothing where they are there, or where the folder, or one above it, has a `node_modules` that did not come from
+   * here and no command is set. Throws BuildFailure, NoRoom, or the reason of the signal.
+   */
+  async provide(project: FolderProject): Promise<void> {
+    const wanted = await this.wanted(project);
+    if (!wanted) return;
+    const { workspace, folder, signal } = project;
+    await this.leases.hold(`dependencies:${workspace.id}:${folder}`, async () => {
+      signal.throwIfAborted();
+      if (await this.wanted(project)) await this.install(project, wanted);
+    });
+  }
+
+  /** Undefined where nothing is to be installed. */
+  private async wanted({ workspace, folder, command }: FolderProject): Promise<Wanted | undefined> {
+    if (command?.trim() === '') return undefined;
+    const root = this.folders.pathOf(workspace);
+    const reader = new ManifestReader(root, folder);
+    const manifest = await reader.manifest('package.json');
+    if (!manifest) return undefined;
+    const manager = await managerOf(reader, manifest, []);
+    if (command === null && !needsInstall(manifest, manager)) return undefined;
+    const project = { manager, install: command ?? installCommand(manager) };
+    const files = await installFiles(reader, manager.lock);
+    const fingerprint = fingerprintOf(project, files);
+    const mark = await reader.settings(`${MODULES}/${MARK}`);
+    if (mark === fingerprint) return undefined;
+    if (mark === undefined && command === null && (await hasModules(root, folder))) return undefined;
+    return { ...files, project, fingerprint };
+  }
+
+  private async install(project: FolderProject, wanted: Wanted): Promise<void> {
+    const { workspace, id, signal, onInstall, onLog } = project;
+    onInstall();
+    await this.egress.requireReachable(workspace.id, wanted.registries);
+    const job = { workspace, signal, callerId: null, settings: {}, cacheKey: id, project: wanted.project };
+    const log = new BuildLog(onLog);
+    await this.dependencies.install(job, log, wanted, work => this.place(project, wanted, work, job));
+    log.say('The dependencies are installed.');
+  }
+
+  /** Moves them to the project, and records that. */
+  private async place(
+    { workspace, folder, writer, signal }: FolderProject,
+    { folders, fingerprint }: Wanted,
+    work: string,
+    job: SandboxJob,
+  ): Promise<void> {
+    const owner = this.folders.ownerOf(workspace);
+    const made = new WorkspaceFs(work, { owner, maxFileBytes: fingerprint.length });
+    await made.write(`${MODULES}/${MARK}`, fingerprint);
+    const bytes = (await this.sandboxes.bytesOf(job, work, signal)) ?? 0;
+    const { length: files } = await made.listAll('');
+    await this.quota.require(workspace.id, { bytes, files });
+    const to = path.join(this.folders.pathOf(workspace), folder);
+    await this.watch.around(workspace.id, writer, this.config.siteInstallSeconds, () =>
+      this.cache.hand(work, to, folders),
+    );
+    this.quota.expire(workspace.id);
+    const reader = new ManifestReader(this.folders.pathOf(workspace), folder);
+    if ((await reader.settings(`${MODULES}/${MARK}`)) === fingerprint) return;
+    throw new BuildFailure(
+      `The dependencies could not be put into ${MODULES}: is it a link, or the folder gone?`,
+    );
+  }
+}
+
+/** Whether a folder, or one above it in the workspace, has dependencies. */
+async function hasModules(root: string, folder: string): Promise<boolean> {
+  const files = new WorkspaceFs(root, { maxFileBytes: 0 });
+  for (let at = folder; ; at = path.posix.dirname(at)) {
+    const isTop = at === '' || at === '.';
+    if (await files.find(path.posix.join(isTop ? '' : at, MODULES))) return true;
+    if (isTop) return false;
+  }
+}
