@@ -19,7 +19,7 @@ beforeAll(async () => {
   model = await FakeOpenAi.start();
   service = await TestService.start({
     OPENAI_COMPATIBLE_BASE_URL: model.url,
-    OPENAI_COMPATIBLE_MODELS: 'small',
+    OPENAI_COMPATIBLE_MODELS: 'small,verse',
   });
   ada = await service.person();
   agent = new AgentClient(ada.client);
