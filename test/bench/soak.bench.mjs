@@ -1,8 +1,8 @@
 /**
- * Held load on several processes, one of which is killed every few minutes, an api and a worker in turn:
+ * Held load on several processes, one of which is ended every few minutes, an api and a worker in turn, by SIGKILL and by SIGTERM:
  * `npm run bench -- soak [minutes] [--faults[=backup,migration,disk]]`, 20 minutes unless told. Two api and two worker
  * processes on a PostgreSQL and a Redis of their own; a fake model over HTTP; 100 runs a minute; uploads of 50 MB, some cut
- * off; files that are searched for; visits to a share link. Prints what was lost, doubled, wrong or has gaps, all of which
+ * off; files that are searched for; visits to a share link; webhooks that start a script each. Prints what was lost, doubled, wrong or has gaps, all of which
  * must be 0, and what the processes use once they are warm, at the end of the load and after a rest. `--faults` does more
  * harm: see `soak/faults.mjs`.
  */
@@ -43,7 +43,7 @@ async function redis() {
   return `redis://127.0.0.1:${port}`;
 }
 
-/** Under load, one process after the other is killed. */
+/** Under load, one process after the other is ended, two by SIGKILL and two by SIGTERM. */
 async function soak() {
   const { DATA_DIR, DATABASE_URL } = await database();
   const credentials = JSON.parse(readFileSync(path.join(DATA_DIR, 'credentials.json'), 'utf8'));
@@ -55,6 +55,7 @@ async function soak() {
     OPENAI_COMPATIBLE_MODELS: 'fake',
     RATE_LIMIT_PER_MINUTE: '0',
     RATE_LIMIT_SHARED_PER_MINUTE: '0',
+    RATE_LIMIT_WEBHOOKS_PER_MINUTE: '0',
   };
   const members = [];
   for (const role of ['api', 'worker', 'api', 'worker'])
@@ -84,8 +85,10 @@ async function soak() {
     await sleep(Math.min(KILL_EVERY_MS, Math.max(0, end - Date.now())));
     if (Date.now() >= end) break;
     const victim = members[kills % members.length];
-    say(`kill -9 ${victim.role}, after ${load.texts.length} messages`);
-    await victim.killAndRestart();
+    const signal = kills % 4 < 2 ? 'SIGKILL' : 'SIGTERM';
+    say(`${signal} to ${victim.role}, after ${load.texts.length} messages and ${load.hooks.length} webhooks`);
+    if (signal === 'SIGKILL' && victim.role === 'worker') load.killedAt.push(Date.now());
+    await victim.endAndRestart(signal);
   }
   say(`load:  ${await used()}`);
   await load.end();

@@ -4,16 +4,36 @@ import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const RUN_EVERY_MS = 600;
+const HOOK_EVERY_MS = 1000;
 const UPLOAD_EVERY_MS = 20_000;
 const LOOK_EVERY_MS = 2000;
 const UPLOAD_BYTES = 50 * 1024 * 1024;
 const PATIENCE_MS = 180_000;
+/** How long after the end of a worker its scripts are taken for lost. */
+const LOST_MS = 60_000;
+/** Tells in a file that it began, takes a moment, and tells that it ended. */
+const HOOK = `---
+run: bash
+on:
+  - webhook: { verify: token }
+concurrency: { policy: parallel, max: 10 }
+pause_after: off
+---
+name=$(grep -o 'hook-[0-9a-f-]*' "$ATELIER_INPUT" | head -1)
+echo "began $name" >> hooked.txt
+sleep 1
+echo "ended $name" >> hooked.txt
+`;
 
 export class Load {
   /** What went wrong that no repetition could mend. */
   faults = [];
   texts = [];
   calls = [];
+  /** Names of the webhooks that were accepted. */
+  hooks = [];
+  /** When workers were ended at once, with what they ran. */
+  killedAt = [];
   uploads = { whole: 0, cut: 0, refused: 0, wrong: 0 };
   searches = { right: 0, wrong: 0 };
   visits = { right: 0, wrong: 0 };
@@ -37,7 +57,9 @@ export class Load {
     });
     this.link = new URL(link.url);
     this.linkId = link.id;
+    await this.deploy();
     this.every(RUN_EVERY_MS, () => this.run());
+    this.every(HOOK_EVERY_MS, () => this.hook());
     this.every(UPLOAD_EVERY_MS, () => this.upload(this.turn++ % 2 === 1));
     this.every(LOOK_EVERY_MS, () => this.search());
     this.every(LOOK_EVERY_MS, () => this.visit());
@@ -93,6 +115,20 @@ export class Load {
       const { status } = await this.persist('GET', `/api/agent/status/${call_id}?wait=30`);
       if (status !== 'pending') return;
     }
+  }
+
+  async deploy() {
+    const file_path = 'automations/hooked.md';
+    await this.persist('PUT', `${this.files}/content`, { path: file_path, content: HOOK });
+    const at = { workspace_id: this.workspace_id, file_path };
+    const { secrets } = await this.persist('POST', '/api/automation/deployments', at);
+    this.hookPath = new URL(secrets[0].url).pathname;
+  }
+
+  async hook() {
+    const name = `hook-${randomUUID()}`;
+    await this.persist('POST', this.hookPath, { name });
+    this.hooks.push(name);
   }
 
   async upload(cutOff) {
@@ -166,6 +202,33 @@ export class Load {
     });
   }
 
+  /** Webhooks without a run, with several, or whose script began twice or did not end although nothing ended its worker at once. */
+  async judgeHooks(query) {
+    const until = Date.now() + PATIENCE_MS;
+    const open = () => query("select id from automation_run where state <> 'done'");
+    while ((await open()).length > 0 && Date.now() < until) await sleep(500);
+    const runs = await query('select status, stop_reason, error, finished_at from automation_run');
+    const isLost = ({ stop_reason, finished_at }) =>
+      stop_reason === 'worker_lost' &&
+      this.killedAt.some(at => finished_at.getTime() >= at && finished_at.getTime() < at + LOST_MS);
+    const failed = runs.filter(run => run.status !== 'completed');
+    const unexplained = failed.filter(run => !isLost(run));
+    const { content } = await this.persist('GET', `${this.files}/content?path=hooked.txt`);
+    const counts = new Map();
+    for (const line of content.split('\n')) counts.set(line, (counts.get(line) ?? 0) + 1);
+    const times = word => this.hooks.map(name => counts.get(`${word} ${name}`) ?? 0);
+    const doubled = times('began').filter(n => n > 1).length;
+    const unbegun = times('began').filter(n => n === 0).length;
+    const unended = times('ended').filter(n => n === 0).length;
+    const odd = Math.abs(runs.length - this.hooks.length) + Math.max(0, unended - failed.length);
+    const left = (await open()).length;
+    return {
+      line: `${this.hooks.length} webhooks; runs ${runs.length}, begun twice ${doubled}, never begun ${unbegun}, not ended ${left}, lost with a killed worker ${failed.length - unexplained.length}, failed otherwise ${unexplained.length}`,
+      wrong: odd + doubled + unbegun + left + unexplained.length,
+      faults: unexplained.map(({ stop_reason, error }) => `a webhook's script: ${stop_reason}: ${error}`),
+    };
+  }
+
   /** What was lost, doubled or is wrong, as lines of a report; and how much that is. */
   async judge(query, brokenInvariants) {
     const stored = await query(
@@ -180,15 +243,17 @@ export class Load {
     const broken = await brokenInvariants({ query });
     const gaps = Object.values(broken).flat().length;
     const { uploads, searches, visits, faults } = this;
+    const hooks = await this.judgeHooks(query);
     const { views } = await this.persist('GET', `/api/share/${this.linkId}`);
     const wrong = uploads.wrong + searches.wrong + visits.wrong;
     const lines = [
       `${this.texts.length} messages; lost ${lost}, doubled ${doubled}, not completed ${open.length}, gaps ${gaps}`,
+      hooks.line,
       `uploads: ${uploads.whole} whole, ${uploads.cut} cut off, ${uploads.refused} refused, ${uploads.wrong} wrong`,
       `searches: ${searches.right} right, ${searches.wrong} wrong; visits: ${visits.right} right, ${visits.wrong} wrong (${views} views counted); other faults ${faults.length}`,
       ...Object.entries(broken).map(([rule, ids]) => `not so: ${rule}: ${ids.slice(0, 3)}`),
-      ...[...new Set(faults)].slice(0, 5),
+      ...[...new Set([...faults, ...hooks.faults])].slice(0, 5),
     ];
-    return { lines, wrong: lost + doubled + open.length + gaps + wrong + faults.length };
+    return { lines, wrong: lost + doubled + open.length + gaps + wrong + hooks.wrong + faults.length };
   }
 }

@@ -38,8 +38,8 @@ export class Member {
     return this.child.pid;
   }
 
-  async killAndRestart() {
-    this.child.kill('SIGKILL');
+  async endAndRestart(signal) {
+    this.child.kill(signal);
     await this.exited;
     await this.spawn();
   }
