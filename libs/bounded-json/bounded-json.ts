@@ -1,3 +1,5 @@
+import { isExactNumber } from '#libs/exact-json/index.js';
+
 /** Longest texts that are tried, one after the other. */
 const STEPS = [10_000, 2_000, 500, 100, 20];
 
@@ -30,7 +32,7 @@ export function fitted<T>(value: T, max: number): T {
 function mapped(value: unknown, most: number, items: number): unknown {
   if (typeof value === 'string') return cutText(value, most);
   if (Array.isArray(value)) return value.slice(0, items).map(item => mapped(item, most, items));
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, mapped(inner, most, items)]));
 }
 

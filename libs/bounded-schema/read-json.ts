@@ -1,5 +1,6 @@
-/** The JSON value in what a model wrote: all of it, in a fence, or from the first bracket to the last. */
-export function readJson(text: string): { value: unknown } | { fault: string } {
+import { parseJson } from '#libs/exact-json/index.js';
+/** The JSON text in what a model wrote: all of it, in a fence, or from the first bracket to the last. */
+export function readJson(text: string): { text: string } | { fault: string } {
   const whole = text.trim();
   const fenced = inFence(whole);
   const first = whole.search(/[[{]/);
@@ -9,7 +10,8 @@ export function readJson(text: string): { value: unknown } | { fault: string } {
   for (const candidate of [whole, fenced, bare]) {
     if (!candidate) continue;
     try {
-      return { value: JSON.parse(candidate) };
+      parseJson(candidate);
+      return { text: candidate };
     } catch (error) {
       if (candidate === whole) fault = error instanceof Error ? error.message : String(error);
     }

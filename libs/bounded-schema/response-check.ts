@@ -1,4 +1,10 @@
-import type { SchemaReading } from './schema-task.js';
+import { parseJson } from '#libs/exact-json/index.js';
+import type { SchemaText } from './schema-task.js';
+
+/** What was asked for, or why it is not that. */
+export type SchemaReading =
+  | { readonly json: { readonly value: unknown }; readonly faults?: undefined }
+  | { readonly json?: undefined; readonly faults: string[] };
 
 /** What a model's answer must be: JSON that is valid against a schema. */
 export class ResponseCheck {
@@ -7,14 +13,17 @@ export class ResponseCheck {
 
   constructor(
     readonly schema: Record<string, unknown>,
-    private readonly readNow: (text: string) => Promise<SchemaReading>,
+    private readonly readNow: (text: string) => Promise<SchemaText>,
   ) {}
 
   /** The JSON in an answer, or what is wrong with it. */
   async read(text: string): Promise<SchemaReading> {
-    const known = this.known.get(text) ?? (await this.readNow(text));
-    this.known.set(text, known);
-    return known;
+    const known = this.known.get(text);
+    if (known) return known;
+    const { json, faults = [] } = await this.readNow(text);
+    const reading = json === undefined ? { faults } : { json: { value: parseJson(json) } };
+    this.known.set(text, reading);
+    return reading;
   }
 
   /** Part of the model's instructions. */

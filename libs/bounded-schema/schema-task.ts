@@ -1,15 +1,15 @@
 import { BoundedSchema, SchemaFault } from './bounded-schema.js';
 import { readJson } from './read-json.js';
 
-/** What was asked for, or why it is not that. */
-export type SchemaReading =
-  | { readonly json: { readonly value: unknown }; readonly faults?: undefined }
+/** The JSON text that was asked for, or why there is none. */
+export type SchemaText =
+  | { readonly json: string; readonly faults?: undefined }
   | { readonly json?: undefined; readonly faults: string[] };
 
-/** Runs in a worker thread: what is wrong with a schema; null where it can be used. */
-export function faultOfSchema(schema: unknown): string | null {
+/** Runs in a worker thread: what is wrong with a schema, which is JSON; null where it can be used. */
+export function faultOfSchema(schema: string): string | null {
   try {
-    BoundedSchema.compile(schema);
+    BoundedSchema.compile(JSON.parse(schema));
     return null;
   } catch (error) {
     if (error instanceof SchemaFault) return error.message;
@@ -17,22 +17,22 @@ export function faultOfSchema(schema: unknown): string | null {
   }
 }
 
-/** Runs in a worker thread: the JSON value in a text, or what is wrong with it by a schema that can be used. */
-export function readBySchema({ schema, text }: { schema: unknown; text: string }): SchemaReading {
+/** Runs in a worker thread: the JSON in a text, or what is wrong with it by a schema, which is JSON and can be used. */
+export function readBySchema({ schema, text }: { schema: string; text: string }): SchemaText {
   const found = readJson(text);
   if ('fault' in found) return { faults: [`The answer is not JSON: ${found.fault}`] };
-  const faults = BoundedSchema.compile(schema).faultsOf(found.value);
-  return faults.length > 0 ? { faults } : { json: found };
+  const faults = BoundedSchema.compile(JSON.parse(schema)).faultsOf(JSON.parse(found.text));
+  return faults.length > 0 ? { faults } : { json: found.text };
 }
 
 /** Schemas that this thread understood lately, by their text; the oldest is forgotten. */
 const understood = new Map<string, BoundedSchema>();
 const MAX_UNDERSTOOD = 200;
 
-/** Runs in a worker thread: what is wrong with a value, as sentences; empty where it fits. The schema is JSON. */
-export function faultsOfValue({ schema, value }: { schema: string; value: unknown }): string[] {
+/** Runs in a worker thread: what is wrong with a value, as sentences; empty where it fits. Both are JSON: messages hold no exact numbers. */
+export function faultsOfValue({ schema, value }: { schema: string; value: string }): string[] {
   try {
-    return understand(schema).faultsOf(value);
+    return understand(schema).faultsOf(JSON.parse(value));
   } catch (error) {
     if (error instanceof SchemaFault) return [`its schema ${error.message}`];
     throw error;

@@ -1,3 +1,4 @@
+import { isExactNumber } from '#libs/exact-json/index.js';
 /** The value is nested deeper than what is written. */
 export class NestedTooDeeply extends Error {}
 
@@ -9,7 +10,8 @@ const MAX_DEPTH = 100;
  */
 export function canonicalJson(value: unknown, depth = 0): string {
   if (depth > MAX_DEPTH) throw new NestedTooDeeply(`The value is nested deeper than ${MAX_DEPTH} levels`);
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (typeof value !== 'object' || value === null || isExactNumber(value))
+    return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item, depth + 1)).join(',')}]`;
   const members = Object.entries(value)
     .filter(([, inner]) => inner !== undefined)

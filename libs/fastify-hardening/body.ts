@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { parseJson } from '#libs/exact-json/index.js';
 import { HttpRefusal } from './refusal.js';
 
 /** Deeper than requests are, and shallow enough for every recursive reader of what was parsed. */
@@ -159,7 +160,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /** Route configuration of those that take raw bytes of whatever type. */
 export const RAW_BODY = { rawBody: true };
 
-function parseJson(body: Buffer): unknown {
+function jsonIn(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   let text: string;
   try {
@@ -168,7 +169,7 @@ function parseJson(body: Buffer): unknown {
     throw new HttpRefusal(400, 'The body is not valid UTF-8');
   }
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     throw new HttpRefusal(400, `The body is not valid JSON: ${(error as Error).message.slice(0, 200)}`);
   }
@@ -177,7 +178,7 @@ function parseJson(body: Buffer): unknown {
 /** JSON that was received as bytes. Throws HttpRefusal: 400 where it is none, 422 where it is nested or split up too much. */
 export function jsonOf(body: Buffer): unknown {
   new JsonMeter().take(body);
-  return parseJson(body);
+  return jsonIn(body);
 }
 
 /** A JSON body that has not been read yet: who sends it, and so how much they may send, is found out first. */
@@ -196,7 +197,7 @@ class UnreadJson {
 
   private async parsed(): Promise<unknown> {
     const meter = new JsonMeter();
-    return parseJson(await wholeBody(this.payload, this.limit(), piece => meter.take(piece)));
+    return jsonIn(await wholeBody(this.payload, this.limit(), piece => meter.take(piece)));
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { parseJson } from '#libs/exact-json/index.js';
 import { fieldsOf, fieldsWith } from './field.js';
 import { InvalidInput, parseInput } from './input.js';
 import { inputSchemaOf } from './json-schema.js';
@@ -132,4 +133,17 @@ describe('what a shape is documented with', () => {
       anything: { description: 'Anything' },
     });
   });
+});
+
+it('a number that no double is equal to keeps its digits where anything is taken, and is held to the rules of other fields', () => {
+  const given = (field: string) => parseJson(`{"id":"${ID}",${field}}`) as object;
+  const { anything } = read(given('"anything":{"id":8202522731445525542}'));
+  expect(JSON.stringify(anything)).toBe('{"id":8202522731445525542}');
+  const huge = '8202522731445525542';
+  expect(() => read(given(`"limit":${huge}`))).toThrow('limit must be at most 10');
+  expect(() => read(given('"limit":1e400'))).toThrow(/^limit must be/);
+  expect(() => read(given(`"inner":${huge}`))).toThrow('inner must be a JSON object');
+  expect(() => read(given(`"tags":[${huge}]`))).toThrow(/^tags must/);
+  expect(() => read(given(`"note":${huge}`))).toThrow(/^note must/);
+  expect(() => parseInput(Shape, parseJson(huge))).toThrow('The body must be a JSON object');
 });

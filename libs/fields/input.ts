@@ -1,4 +1,5 @@
 import { type ValidationError, validateSync } from 'class-validator';
+import { isExactNumber, toDouble } from '#libs/exact-json/index.js';
 import { type FieldSpec, fieldsOf, nullMeansAbsent, type Shape } from './field.js';
 
 /** What came is not what its shape says; the message names the field and says what it takes. */
@@ -33,7 +34,7 @@ export function parseInput(shape: Shape, plain: unknown): object {
  * an optional field out, as models and typed clients mean it, unless null is one of its values.
  */
 function hydrate(shape: Shape, plain: unknown, path = ''): object {
-  if (typeof plain !== 'object' || plain === null || Array.isArray(plain))
+  if (typeof plain !== 'object' || plain === null || Array.isArray(plain) || isExactNumber(plain))
     throw new InvalidInput(`${path ? path.slice(0, -1) : 'The body'} must be a JSON object`);
   const fields = fieldsOf(shape);
   const instance = Object.create(shape.prototype) as Record<string, unknown>;
@@ -60,7 +61,9 @@ function unknownField(path: string, name: string, fields: ReadonlyMap<string, un
     : `${fault}; the fields of ${path.slice(0, -1)} are ${[...fields.keys()].join(', ')}`;
 }
 
-function hydrateField(spec: FieldSpec, value: unknown, path: string): unknown {
+function hydrateField(spec: FieldSpec, given: unknown, path: string): unknown {
+  // Rules of numbers, texts and objects know no others; what is kept as it came keeps its digits.
+  const value = spec.kind === 'json' ? given : doubles(given);
   // Before its items are looked at, each of which costs something.
   if (spec.list && Array.isArray(value) && value.length > spec.maxItems)
     throw new InvalidInput(`${path} must contain no more than ${spec.maxItems} elements`);
@@ -71,6 +74,8 @@ function hydrateField(spec: FieldSpec, value: unknown, path: string): unknown {
   if (!Array.isArray(value)) throw new InvalidInput(`${path} must be a list`);
   return value.map((item, index) => hydrate(shape(), item, `${path}[${index}].`));
 }
+
+const doubles = (value: unknown): unknown => (Array.isArray(value) ? value.map(toDouble) : toDouble(value));
 
 function shallowEnough(value: unknown, path: string): unknown {
   let level: unknown[] = [value];

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { expect, it } from '@jest/globals';
+import { parseJson } from '#libs/exact-json/index.js';
 import { fieldsWith } from './field.js';
 import { redact } from './redaction.js';
 
@@ -50,6 +51,11 @@ it('hides what the shape marks, at any depth, and what is named like a secret', 
       nested: [{ client_secret: '[hidden]' }],
     },
   });
+});
+
+it('shows numbers with all their digits', () => {
+  const shown = redact(Sample, parseJson('{"free":{"id":8202522731445525542,"token":8202522731445525542}}'));
+  expect(JSON.stringify(shown)).toBe('{"free":{"id":8202522731445525542,"token":8202522731445525542}}');
 });
 
 it('leaves absent secrets as they are', () => {

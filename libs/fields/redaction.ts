@@ -1,3 +1,4 @@
+import { isExactNumber, toDouble } from '#libs/exact-json/index.js';
 import { type FieldSpec, fieldsOf, type Shape } from './field.js';
 
 const HIDDEN = '[hidden]';
@@ -41,7 +42,7 @@ class Redaction {
   of(shape: Shape | null, value: unknown, depth: number): unknown {
     this.values++;
     if (typeof value === 'string') return this.text(value);
-    if (typeof value !== 'object' || value === null) return value;
+    if (typeof value !== 'object' || value === null || isExactNumber(value)) return value;
     if (value instanceof Date) return value.toISOString();
     if (depth > MAX_DEPTH) return '…';
     if (Array.isArray(value)) return this.few(value).map(item => this.of(shape, item, depth + 1));
@@ -67,7 +68,7 @@ class Redaction {
 function isSecret(name: string, spec: FieldSpec | undefined, value: unknown): boolean {
   return (
     spec?.secret === true ||
-    (SECRET_NAME.test(name) && typeof value !== 'number' && typeof value !== 'boolean')
+    (SECRET_NAME.test(name) && !['number', 'boolean'].includes(typeof toDouble(value)))
   );
 }
 

@@ -1,4 +1,5 @@
 import type { LanguageModelV4ToolCall } from '@ai-sdk/provider';
+import { parseJson } from '#libs/exact-json/index.js';
 
 export interface RequestedTool {
   id: string;
@@ -16,7 +17,7 @@ export function readToolCall(call: LanguageModelV4ToolCall): RequestedTool {
   if (text === '') return { ...named, input: {} };
   let input: unknown;
   try {
-    input = JSON.parse(text);
+    input = parseJson(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const invalid = `The arguments of ${call.toolName} are not valid JSON (${reason}). They were: ${shorten(text)}`;

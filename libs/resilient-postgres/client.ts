@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { parseJson } from '#libs/exact-json/index.js';
 import { queryDeadline } from './deadline.js';
 import { StatementNames } from './statement-names.js';
 
@@ -32,6 +33,7 @@ export class ResilientClient extends pg.Client {
     super({ ...given, stream: () => socket });
     this.socket = socket;
     this.expectLoss();
+    for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB]) this.setTypeParser(type, parseJson);
   }
 
   override removeAllListeners(event?: string | symbol): this {

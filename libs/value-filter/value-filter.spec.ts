@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { matchesFilter, valueAt } from './index.js';
+import { parseJson } from '#libs/exact-json/index.js';
+import { type Filter, matchesFilter, valueAt } from './index.js';
 
 const given = {
   headers: { 'x-event': 'issues' },
@@ -22,6 +23,21 @@ it.each([
   [{ 'body.constructor': null, 'body.__proto__': null, 'body.action.length': null }, true],
 ])('%j lets it through: %j', (filter, isWanted) => {
   expect(matchesFilter(filter, given)).toBe(isWanted);
+});
+
+it.each([
+  ['8202522731445525542', '8202522731445525542', true],
+  ['8202522731445525542', '8202522731445525543', false],
+  ['[1, 8202522731445525542]', '8202522731445525542', true],
+  ['{"not": 8202522731445525542}', '8202522731445525542', false],
+  ['{"not": 8202522731445525542}', '8202522731445525543', true],
+  ['1e400', '1E+400', true],
+  ['5', '5.0', true],
+])('the number %s lets %s through: %j', (rule, id, isWanted) => {
+  const body = parseJson(`{"id": ${id}, "nested": {"rawJSON": "x"}}`);
+  const filter = { 'body.id': parseJson(rule) } as Filter;
+  expect(matchesFilter(filter, { body })).toBe(isWanted);
+  expect(matchesFilter({ 'body.id.rawJSON': null, 'body.nested.rawJSON': 'x' }, { body })).toBe(true);
 });
 
 it('a filter takes no longer than the text is long', () => {

@@ -1,14 +1,17 @@
 import { RE2JS } from 're2js';
+import { type ExactNumber, isExactNumber, isSameScalar } from '#libs/exact-json/index.js';
 
 /** Dotted path → what the value there has to be. */
 export type Filter = Readonly<Record<string, FilterRule>>;
+type Scalar = string | number | boolean | null | ExactNumber;
 export type FilterRule =
   | string
   | number
   | boolean
   | null
-  | readonly (string | number | boolean | null)[]
-  | { readonly not: string | number | boolean | null | readonly (string | number | boolean | null)[] }
+  | ExactNumber
+  | readonly Scalar[]
+  | { readonly not: Scalar | readonly Scalar[] }
   /** A regular expression of RE2 that is found in a text. */
   | { readonly matches: string };
 
@@ -18,17 +21,17 @@ export function matchesFilter(filter: Filter, given: object): boolean {
 }
 
 function matches(rule: FilterRule, value: unknown): boolean {
-  if (Array.isArray(rule)) return rule.some(one => one === value);
+  if (Array.isArray(rule)) return rule.some(one => isSameScalar(one, value));
   if (typeof rule === 'object' && rule !== null && 'not' in rule) return !matches(rule.not, value);
   if (typeof rule === 'object' && rule !== null && 'matches' in rule)
     return typeof value === 'string' && compiled(rule.matches).matcher(value.slice(0, MAX_MATCHED)).find();
-  return rule === (value ?? null);
+  return isSameScalar(rule, value ?? null);
 }
 
 /** What stands at a path of own fields. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, key) => {
-    if (typeof at !== 'object' || at === null) return undefined;
+    if (typeof at !== 'object' || at === null || isExactNumber(at)) return undefined;
     const found = Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined;
     return found;
   }, value);

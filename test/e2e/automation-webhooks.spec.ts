@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseJson } from '#libs/exact-json/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { Topics } from '../../src/platform/topics/index.js';
 import { type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
@@ -86,6 +87,29 @@ describe('a webhook', () => {
     expect(run.output.headers).toMatchObject({ 'x-event': 'one' });
     expect(JSON.stringify(run.output)).not.toContain('of-the-sender');
     expect((await own.deployment(id)).triggers[0].url).toBeNull();
+  });
+
+  it('keeps the digits of numbers, for the script, the records, filters and prompts', async () => {
+    const numbers = '{"n":3,"id":8202522731445525542,"list":[1e400,-9223372036854775808]}';
+    const rules = 'filter: { body.id: 8202522731445525542, body.n: 3 }';
+    const code =
+      'cp "$ATELIER_INPUT" "seen-$(basename "$PWD").json" && cp "$ATELIER_INPUT" "$ATELIER_OUTPUT"';
+    const { url, path } = await hook('digits', rules, code);
+    const other = await send(url, numbers.replace('525542', '525543'));
+    expect(other.body).toMatchObject({ run_id: null });
+    const { body } = await send(url, numbers);
+    const run = await own.ended(body);
+    expect(run).toMatchObject({ status: 'completed' });
+    expect(JSON.stringify(run.output.body)).toBe(numbers.replace('1e400', `1${'0'.repeat(400)}`));
+    const delivery = await own.client.get(`/api/automation/deliveries/${body.delivery_id}`);
+    expect(JSON.stringify(delivery.body.payload.body)).toBe(numbers);
+    const triggered = await own.run(path, { input: parseJson(numbers) });
+    expect(JSON.stringify(triggered.output)).toContain('"id":8202522731445525542');
+    const tooLarge = await send(url, '{"id":1e99999}');
+    expect([tooLarge.status, tooLarge.body.detail]).toEqual([
+      400,
+      expect.stringContaining('more than 1000 digits'),
+    ]);
   });
 
   it('is not there for those who do not know its address', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseJson } from '#libs/exact-json/index.js';
 import { ToolServer } from '../fakes/tool-server.js';
 import { AgentClient, type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
 import type { Client, Json } from '../harness/client.js';
@@ -276,6 +277,28 @@ describe('a pin', () => {
     const offered = tools.find((tool: Json) => tool.function.name === name);
     expect(offered.function.parameters).not.toHaveProperty('anyOf');
     expect(offered.function.parameters.description).toContain('"required":["a"]');
+  });
+
+  it('is called with the numbers of the model, all their digits, and so are they kept', async () => {
+    const schema = { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] };
+    modern.offer('get', () => 'got it', { inputSchema: schema, annotations: { readOnlyHint: true } });
+    const { slug } = await ready(modern);
+    let sent = '';
+    modern.intercept = async (request, response) => {
+      if (request.headers['mcp-method'] !== 'tools/call') return false;
+      for await (const piece of request) sent += piece;
+      const content = [{ type: 'text', text: '{"id":8202522731445525543}' }];
+      const result = { content, resultType: 'complete' };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(sent).id, result }));
+      return true;
+    };
+    const name = `mcp__${slug}__get`;
+    const [said] = await call([{ name, input: parseJson('{"id":8202522731445525542}') as object }]);
+    expect(said).toMatchObject({ is_error: false, output: expect.stringContaining('8202522731445525543') });
+    expect(sent).toContain('"arguments":{"id":8202522731445525542}');
+    expect(JSON.stringify(said?.input)).toBe('{"id":8202522731445525542}');
+    expect(JSON.stringify(ground.model.requests.at(-1)?.body)).toContain('8202522731445525542');
   });
 
   it('cannot be of a tool whose input could not be checked', async () => {

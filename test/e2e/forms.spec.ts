@@ -225,6 +225,27 @@ describe('the file for responses', () => {
     expect(await csv.text()).toMatch(/^submission_id,submitted_at,A,N\n.*,"'=HYPERLINK\(""x""\)",-5\n$/);
   });
 
+  it('has numbers with all their digits, from the page and as JSON', async () => {
+    const made = await forms.make(
+      'title: T\nfields:\n  - { id: n, label: N, type: number, max: 9000000000000000000 }\n',
+    );
+    await forms.send(made, { n: '8202522731445525542' });
+    const asJson = `{"ticket":"${forms.ticket(made)}","values":{"n":8202522731445525543}}`;
+    const { status } = await forms.visit(made.at, {
+      ...{ method: 'POST', body: asJson },
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(status).toBe(200);
+    expect((await forms.send(made, { n: '9202522731445525542' })).status).toBe(422);
+    await forms.written(made);
+    const rows = await rowsOf(`${nameOf(made)}.csv`);
+    expect(rows.slice(1).flat().toSorted()).toEqual(['8202522731445525542', '8202522731445525543']);
+    const exported = await ada.client.raw('GET', `/api/forms/${made.id}/export?format=json`);
+    expect(await exported.text()).toMatch(/"n": ?8202522731445525542\b/);
+    const { body } = await ada.client.get(`/api/forms/${made.id}/submissions`);
+    expect(JSON.stringify(body)).toContain('"n":8202522731445525543');
+  });
+
   it('has telephone numbers as they were typed, and choices that can be told apart', async () => {
     const made = await forms.make(
       `title: T

@@ -76,6 +76,16 @@ it('an automation uses the connections that its file lists, and no others', asyn
   expect(runs.none).toContain('does not list Issues or acme');
 });
 
+it('a script sends numbers with all their digits, and gets such', async () => {
+  const id = await granted('Numbers');
+  const body = '{"id":8202522731445525542,"big":1e400}';
+  const request = `{"id":"${id}","method":"POST","path":"/mirror","body":${body}}`;
+  const code = `actions run integration_request '${request}' > out.json 2>&1`;
+  const matter = 'connections: [Numbers]\nactions: [integration_request]';
+  await automations.run(await automations.script('numbers', code, matter), { draft: true });
+  expect(await automations.fileText('out.json')).toContain(`"body":${body}`);
+});
+
 it('those that list a connection that cannot be used are paused at once, and resume by themselves', async () => {
   const id = await granted('Issues');
   await granted('Elsewhere', { provider: 'beta' });

@@ -373,6 +373,26 @@ describe('a request', () => {
     expect([status, body.detail]).toEqual([409, expect.stringContaining('Content-Encoding: x-own')]);
   });
 
+  it('sends and answers numbers with all their digits', async () => {
+    const id = await shared();
+    const numbers =
+      '{"id":8202522731445525542,"list":[1e400,-9223372036854775808,0.12345678901234567891],"n":3}';
+    const { body } = await ada.client.json(
+      'POST',
+      `/api/integrations/${id}/request`,
+      `{"workspace_id":"${workspace_id}","method":"POST","path":"/mirror","query":{"id":8202522731445525542},"body":${numbers}}`,
+    );
+    expect([body.detail, body.status, body.encoding, JSON.stringify(body.body)]).toEqual([
+      undefined,
+      200,
+      'json',
+      numbers,
+    ]);
+    const sent = provider.apiRequests.at(-1);
+    expect(sent).toMatchObject({ body: numbers });
+    expect(JSON.stringify(sent)).toContain('?id=8202522731445525542');
+  });
+
   it('hands redirects back, and refuses what is too large', async () => {
     const id = await shared();
     expect((await send(id, { path: '/moved' })).body).toMatchObject({

@@ -624,6 +624,18 @@ describe.each(['2025-11-25', '2026-07-28'])('a request of %s that is plainly in 
   });
 });
 
+it('calls actions with numbers that keep their digits, and answers them', async () => {
+  const path = 'automations/digits.md';
+  const code = 'cp "$ATELIER_INPUT" "$ATELIER_OUTPUT"';
+  await put(path, `---\nrun: bash\n---\n\`\`\`bash\n${code}\n\`\`\`\n`);
+  const input = `{"workspace_id":"${workspace}","file_path":"${path}","draft":true,"wait":60,"input":{"id":8202522731445525542}}`;
+  const params = `{"name":"actions_write","arguments":{"name":"automation_trigger","input":${input}}}`;
+  const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
+  const headers = { ...asClient(), 'mcp-protocol-version': '2025-11-25' };
+  const { status, text: answer } = await raw('POST', headers, message);
+  expect([status, answer]).toEqual([200, expect.stringContaining('"output":{"id":8202522731445525542}')]);
+});
+
 it('answers 20 calls at once', async () => {
   await using((await service.key(owner)).headers, async client => {
     const answers = await Promise.all(

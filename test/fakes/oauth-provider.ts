@@ -173,6 +173,8 @@ export class FakeOAuthProvider {
       return void response.writeHead(200, { 'x-echo': String(request.headers.authorization) }).end();
     if (url.pathname === '/api/moved')
       return void response.writeHead(302, { location: `${this.url}/api/items` }).end();
+    if (url.pathname === '/api/mirror')
+      return void response.writeHead(200, { 'content-type': 'application/json' }).end(body);
     if (url.pathname === '/api/large') return void response.end('x'.repeat(1024 * 1024 + 1));
     if (url.pathname === '/api/bytes') return void response.end(Buffer.from([0, 255, 128]));
     json(200, { items: [1], method: request.method, query: url.search, body });

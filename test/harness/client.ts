@@ -1,3 +1,4 @@
+import { parseJson } from '#libs/exact-json/index.js';
 import { createParser } from './event-stream.js';
 
 export interface Answer<T = Record<string, unknown>> {
@@ -27,14 +28,14 @@ export class Client {
   put = (path: string, body?: unknown) => this.json('PUT', path, body);
   patch = (path: string, body?: unknown) => this.json('PATCH', path, body);
 
-  /** A request whose answer is JSON. */
+  /** A request whose answer is JSON; numbers keep their digits. */
   async json(method: string, path: string, body?: unknown): Promise<Answer<Json>> {
     const response = await this.raw(method, path, body === undefined ? {} : jsonBody(body));
     const text = await response.text();
     return {
       status: response.status,
       headers: response.headers,
-      body: text === '' ? undefined : JSON.parse(text),
+      body: text === '' ? undefined : parseJson(text),
     };
   }
 

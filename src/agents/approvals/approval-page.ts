@@ -1,3 +1,4 @@
+import { textOf } from '#libs/exact-json/index.js';
 import { escapeHtml } from '#libs/html/index.js';
 import { plainJson, plainLine, shortName } from '#libs/plain-text/index.js';
 import { type FormPlace, formHtml, type HtmlPage, signedInAs } from '../../platform/pages/index.js';
@@ -104,7 +105,7 @@ export function decisionPage(place: FormPlace, asked: ToDecide, email: string): 
     title: `${title}?`,
     body: `${said}
 <dl class="facts">
-${known.map(([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(shortName(String(value), MAX_FACT))}</dd>`).join('\n')}
+${known.map(([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(shortName(textOf(value), MAX_FACT))}</dd>`).join('\n')}
 <dt>Action</dt><dd><code>${escapeHtml(action)}</code></dd>
 <dt>With</dt><dd><pre>${escapeHtml(plainJson(input))}</pre></dd>
 </dl>

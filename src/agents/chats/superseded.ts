@@ -1,3 +1,4 @@
+import { textOf } from '#libs/exact-json/index.js';
 import type { MessagePart, SaidCall } from './messages.store.js';
 
 /** A message with its calls, as far as it matters to which of their results are still of use. */
@@ -65,7 +66,7 @@ class Newer {
       this.hasPlan = true;
       return isOld;
     }
-    if (tool === 'read_file') return this.reads(String(input.path), rangeOf(output ?? ''));
+    if (tool === 'read_file') return this.reads(textOf(input.path), rangeOf(output ?? ''));
     if (!LOOKING.has(tool)) return false;
     const question = `${tool} ${JSON.stringify(input)}`;
     const isOld = this.asked.has(question);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ResponseCheck, type SchemaReading } from '#libs/bounded-schema/index.js';
+import { ResponseCheck, type SchemaText } from '#libs/bounded-schema/index.js';
 import { TookTooLong } from '#libs/worker-pool/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { task, Workers } from '../../platform/workers/index.js';
@@ -27,13 +27,19 @@ export class ResponseSchemas {
 
   /** Throws Invalid (422) for what cannot be used as a response schema. */
   async requireUsable(schema: unknown): Promise<void> {
-    const fault = await this.inTime(this.workers.run<string | null>(USABLE, schema, SCHEMA_MS));
+    const fault = await this.inTime(
+      this.workers.run<string | null>(USABLE, JSON.stringify(schema), SCHEMA_MS),
+    );
     if (fault !== null) throw new Invalid(`response_schema ${fault ?? TOO_SLOW}`);
   }
 
   checkOf(schema: Schema): ResponseCheck {
     return new ResponseCheck(schema, async text => {
-      const reading = this.workers.patiently<SchemaReading>(CHECK, { schema, text }, SCHEMA_MS);
+      const reading = this.workers.patiently<SchemaText>(
+        CHECK,
+        { schema: JSON.stringify(schema), text },
+        SCHEMA_MS,
+      );
       return (await this.inTime(reading)) ?? { faults: [UNCHECKED] };
     });
   }

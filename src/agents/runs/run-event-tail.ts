@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { parseJson } from '#libs/exact-json/index.js';
 import type { ServerEvent } from '#libs/fastify-hardening/index.js';
 import { storable } from '../../platform/database/index.js';
 import { bounded, type NewEvent } from './run-state.js';
@@ -33,7 +34,7 @@ export class RunEventTail {
     const tail =
       found?.events.at(-1)?.id === first - 1 ? found : { events: [], sizes: [], size: 0, since: 0 };
     for (const [at, text] of texts.entries()) {
-      const { type: event, data } = JSON.parse(text) as NewEvent;
+      const { type: event, data } = parseJson(text) as NewEvent;
       tail.events.push({ id: first + at, event, data });
       tail.sizes.push(text.length);
       tail.size += text.length;

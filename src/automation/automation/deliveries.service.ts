@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { parseJson } from '#libs/exact-json/index.js';
 import type { WorkspacePermission } from '../../platform/access/index.js';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
@@ -74,7 +75,7 @@ export class DeliveriesService {
     const delivery = await this.require(actor, 'automation.read', id);
     if (delivery.payload_bytes > MAX_SHOWN_BYTES) return viewOf(delivery);
     const payload = await this.deliveries.payloadOf(delivery);
-    return { ...viewOf(delivery), ...(payload && { payload: JSON.parse(payload.toString()) }) };
+    return { ...viewOf(delivery), ...(payload && { payload: parseJson(payload.toString()) }) };
   }
 
   @Action({

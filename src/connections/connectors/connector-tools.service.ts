@@ -132,7 +132,11 @@ export class ConnectorToolsService {
   /** What its input is checked by has to be a schema that can be used. */
   private async requireUsable(row: ToolRow | undefined): Promise<void> {
     try {
-      const fault = await this.workers.run<string | null>(USABLE, row?.definition.inputSchema, SCHEMA_MS);
+      const fault = await this.workers.run<string | null>(
+        USABLE,
+        JSON.stringify(row?.definition.inputSchema),
+        SCHEMA_MS,
+      );
       if (fault !== null)
         throw new Invalid(`The tool ${row?.name} cannot be approved: its input_schema ${fault}`);
     } catch (error) {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { parseJson } from '#libs/exact-json/index.js';
 import { type ActionCaller, ActionRunner, ExecTokens } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
@@ -129,7 +130,7 @@ async function inputOf(request: ReservedRequest['request']): Promise<unknown> {
   const body = await bodyOf(request, MAX_BYTES);
   if (!body) throw new Problem(413, 'The input is too large', { connection: 'close' });
   try {
-    return JSON.parse(body.toString() || '{}');
+    return parseJson(body.toString() || '{}');
   } catch {
     throw new Problem(400, 'The body is not valid JSON');
   }

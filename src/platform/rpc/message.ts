@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseJson } from '#libs/exact-json/index.js';
 import { isOutage } from '#libs/resilient-postgres/index.js';
 import { Problem } from '../errors/index.js';
 import { defineTopic } from '../topics/index.js';
@@ -40,11 +41,11 @@ export type Outcome =
 
 export const messageOf = (message: Request | Outcome): Buffer => Buffer.from(JSON.stringify(message));
 
-export const requestOf = (message: Buffer): Request => JSON.parse(message.toString());
+export const requestOf = (message: Buffer): Request => parseJson(message.toString()) as Request;
 
 /** What the handler returned; throws what it threw. */
 export function unwrap(message: Buffer): unknown {
-  const outcome: Outcome = JSON.parse(message.toString());
+  const outcome = parseJson(message.toString()) as Outcome;
   if ('value' in outcome) return outcome.value;
   if ('fault' in outcome) throw new Error(`Another process failed: ${outcome.fault}`);
   const { status, detail, headers } = outcome.problem;

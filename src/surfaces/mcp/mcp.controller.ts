@@ -1,6 +1,7 @@
 import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { withDoubles } from '#libs/exact-json/index.js';
 import { readBody } from '#libs/fastify-hardening/index.js';
 import { escapeHtml } from '#libs/html/index.js';
 import { OAuthResources } from '../../identity/oauth/index.js';
@@ -75,7 +76,8 @@ export class McpController {
     const view = toolViewOf(request.query as Record<string, unknown>);
     refuseLongTexts(body);
     const call = new HttpCall(request.user, view, reply);
-    await this.scopes.requireEnough(call, body);
+    request.body = withNumbers(body);
+    await this.scopes.requireEnough(call, request.body);
     await this.endpoint.answer(call, { request, reply });
   }
 
@@ -95,6 +97,18 @@ export class McpController {
 
 const isStream = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'pipe' in body && typeof body.pipe === 'function';
+
+/** A message with doubles, as the protocol's own fields take; only what a tool is called with keeps all digits. */
+function withNumbers(body: unknown): unknown {
+  const { params, ...message } = (body ?? {}) as { method?: unknown; params?: { arguments?: unknown } };
+  if (message.method !== 'tools/call' || typeof params !== 'object' || params === null)
+    return withDoubles(body);
+  const { arguments: input, ...others } = params;
+  return {
+    ...(withDoubles(message) as object),
+    params: { ...(withDoubles(others) as object), arguments: input },
+  };
+}
 
 /** Only calls of tools have long texts; what the SDK does with others, it does several times. Throws Invalid. */
 function refuseLongTexts(body: unknown): void {

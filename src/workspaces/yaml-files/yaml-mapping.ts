@@ -1,5 +1,6 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap } from 'yaml';
 import { didYouMean } from '#libs/did-you-mean/index.js';
+import { exactNumber } from '#libs/exact-json/index.js';
 import type { Findings } from '#libs/front-matter/index.js';
 
 type Node = unknown;
@@ -235,7 +236,7 @@ function jsonOf(node: Node, depth: number): unknown {
   if (depth === 0) throw new RangeError('it is nested too deeply');
   if (isScalar(node)) {
     if (typeof node.value === 'bigint') throw new RangeError('it holds a number that is too large');
-    return node.value;
+    return typeof node.value === 'number' ? exactNumber(node.source ?? '', node.value) : node.value;
   }
   if (isSeq(node)) return node.items.map(item => jsonOf(item, depth - 1));
   if (!isMap(node)) throw new RangeError('it holds an alias; write it out');

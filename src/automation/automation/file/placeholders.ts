@@ -1,3 +1,4 @@
+import { isExactNumber, parseJson, textOf } from '#libs/exact-json/index.js';
 import type { Findings } from '#libs/front-matter/index.js';
 import { valueAt } from '#libs/value-filter/index.js';
 
@@ -50,7 +51,7 @@ export function fillIn(prompt: string, values: PlaceholderValues): string {
 
 /** As {@link fillIn}, where the input is JSON that was not read yet; null: there is none. */
 export function fillInJson({ prompt, text, values }: JsonToFillIn): string {
-  return fillIn(prompt, { ...values, input: text === null ? null : JSON.parse(text) });
+  return fillIn(prompt, { ...values, input: text === null ? null : parseJson(text) });
 }
 
 interface JsonToFillIn {
@@ -60,7 +61,7 @@ interface JsonToFillIn {
 }
 
 function scalarOf(value: unknown): string {
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'number' || typeof value === 'boolean' || isExactNumber(value)) return textOf(value);
   if (typeof value !== 'string') return 'null';
   return JSON.stringify(value.replaceAll(CONTROL, ' ').slice(0, MAX_CHARACTERS).toWellFormed());
 }

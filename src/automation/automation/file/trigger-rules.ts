@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js';
 import { didYouMean } from '#libs/did-you-mean/index.js';
+import { toDouble } from '#libs/exact-json/index.js';
 import type { Filter } from '#libs/value-filter/index.js';
 import { instantOf, isTimeZone } from '#libs/zoned-time/index.js';
 import { CronSchedule, InvalidCron } from '../../../platform/schedule/index.js';
@@ -207,4 +208,4 @@ const isValues = (value: unknown): boolean =>
   Array.isArray(value) ? value.length > 0 && value.every(isScalar) : isScalar(value);
 
 const isScalar = (value: unknown): boolean =>
-  value === null || ['string', 'number', 'boolean'].includes(typeof value);
+  value === null || ['string', 'number', 'boolean'].includes(typeof toDouble(value));

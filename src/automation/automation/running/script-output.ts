@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { parseJson } from '#libs/exact-json/index.js';
 import { MAX_SCRIPT_RESULT } from '../../../workspaces/sandboxes/index.js';
 
 /** What is kept of what a script prints, in characters: the end of it. */
@@ -49,7 +50,7 @@ export class ScriptOutput {
       return;
     }
     try {
-      this.found = JSON.parse(this.behind);
+      this.found = parseJson(this.behind);
     } catch {
       this.wrong = '$ATELIER_OUTPUT is not JSON';
     }

@@ -1,4 +1,5 @@
 import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { parseJson } from '#libs/exact-json/index.js';
 import { Database, newId } from '../../../platform/database/index.js';
 import { type EventKind, Events } from '../../../platform/events/index.js';
 import { Jobs, OnJob } from '../../../platform/jobs/index.js';
@@ -71,7 +72,7 @@ export class Notifier implements OnApplicationBootstrap {
   async tell({ type, facts }: Record<'type' | 'facts', string>): Promise<void> {
     const compose = this.sources.get(type as TypeName);
     if (!compose) throw new Error(`No source composes ${type}`);
-    const notice = await compose(JSON.parse(facts) as never);
+    const notice = await compose(parseJson(facts) as never);
     if (!notice) return;
     const people = await this.recipients.of(type as TypeName, notice);
     for (let at = 0; at < people.length; at += AT_ONCE)

@@ -106,8 +106,8 @@ export class ConnectorCalls {
     if (faults.length > 0) throw new Invalid(`The input does not fit the tool: ${faults.join('; ')}`);
   }
 
-  private async faultsOf(inputSchema: object, value: unknown): Promise<string[]> {
-    const schema = JSON.stringify(inputSchema);
+  private async faultsOf(inputSchema: object, input: unknown): Promise<string[]> {
+    const [schema, value] = [inputSchema, input].map(one => JSON.stringify(one));
     try {
       return await this.workers.patiently<string[]>(CHECK, { schema, value }, CHECK_MS);
     } catch (error) {

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { marked } from '#libs/exact-json/index.js';
 import { JsonSize, TooComplex } from './json-size.js';
 
 /** Of one answer. Ten minutes of progress, eight times a second, fit. */
@@ -10,6 +11,8 @@ const LINES_AT_ONCE = 1_000;
 
 /** How the body of an answer ended: with an error, or before all of it was there. */
 export interface AnswerWatch {
+  /** Stands before each number that the protocol's client would round. */
+  readonly mark: string;
   failed(error: unknown): void;
   /** An event stream ended that nothing can take up again. */
   ended(): void;
@@ -25,7 +28,7 @@ export async function bounded(response: Response, watch: AnswerWatch): Promise<R
   if (type === 'application/json') {
     const text = await response.text();
     new JsonSize().add(text);
-    return rebuilt(response, text);
+    return rebuilt(response, marked(text, watch.mark));
   }
   if (type !== 'text/event-stream') return response;
   return rebuilt(response, checkedLines(response.body, watch));
@@ -44,7 +47,7 @@ function rebuilt(
  */
 function checkedLines(body: ReadableStream<Uint8Array>, watch: AnswerWatch): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  const lines = new EventLines();
+  const lines = new EventLines(watch.mark);
   let isOver = false;
   return new ReadableStream<Uint8Array>(
     {
@@ -87,6 +90,8 @@ class EventLines {
   private lines = 0;
   private events = 0;
 
+  constructor(private readonly mark: string) {}
+
   /** What comes after the last line is kept for the next piece. */
   add(piece: Uint8Array, isLast: boolean): void {
     // A carriage return ends a line, and the line feed behind it may come with the next piece.
@@ -104,14 +109,17 @@ class EventLines {
     if (whole.length === 0) return undefined;
     const most = Math.min(this.events + EVENTS_AT_ONCE, MAX_EVENTS + 1);
     const lines = this.lines + LINES_AT_ONCE;
+    const passed: string[] = [];
     let from = 0;
     while (from < whole.length && this.events < most && this.lines < lines) {
       const end = endOfLine(whole, from);
-      this.check(Buffer.from(whole.buffer, whole.byteOffset + from, end - from).toString('utf8'));
+      const line = Buffer.from(whole.buffer, whole.byteOffset + from, end - from).toString('utf8');
+      this.check(line);
+      passed.push(withMarks(line, this.mark));
       from = end;
     }
     this.whole = whole.subarray(from);
-    return whole.subarray(0, from);
+    return Buffer.from(passed.join(''));
   }
 
   private check(line: string): void {
@@ -122,6 +130,12 @@ class EventLines {
     } else if (line.startsWith('data')) this.size.add(line);
     else if (line.startsWith('id')) this.isResumable = true;
   }
+}
+
+/** A line of data that is JSON by itself, as those of the protocol are, with marked numbers. */
+function withMarks(line: string, mark: string): string {
+  const [, name = '', text = '', end = ''] = /^(data: ?)([^\r\n]*)(\r?\n?)$/.exec(line) ?? [];
+  return name === '' ? line : `${name}${marked(text, mark)}${end}`;
 }
 
 /** The place after the line that begins at `from`: it ends with LF, CR LF or CR. */

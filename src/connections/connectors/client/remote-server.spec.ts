@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { parseJson } from '#libs/exact-json/index.js';
 import { GuardedFetch, PrivateHosts } from '#libs/guarded-fetch/index.js';
 import { type ServerEra, ToolServer } from '../../../../test/fakes/tool-server.js';
 import { Circuits } from './circuit.js';
@@ -212,6 +213,31 @@ describe.each(['modern', 'legacy'] as const)('a %s server', era => {
     expect([(await remote.tools(200, authority())).length, pages]).toEqual([20, 20]);
     expect([(await remote.tools(3, authority())).length]).toEqual([3]);
   });
+
+  it.each(['application/json', 'text/event-stream'])(
+    'is sent numbers with all their digits, and answers them: %s',
+    async type => {
+      const server = await serve(era);
+      const remote = await connect(server);
+      const numbers = '{"id":8202522731445525542,"list":[1e400,-9223372036854775808],"n":3}';
+      let sent = '';
+      server.intercept = async (request, response) => {
+        let text = '';
+        for await (const piece of request) text += piece;
+        if (!text.includes('tools/call')) return Boolean(response.writeHead(202).end());
+        sent = text;
+        const { id } = JSON.parse(text);
+        const result = `{"content":[],"structuredContent":${numbers},"resultType":"complete"}`;
+        const answer = `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
+        response.writeHead(200, { 'content-type': type });
+        response.end(type === 'application/json' ? answer : `event: message\ndata: ${answer}\n\n`);
+        return true;
+      };
+      const { structuredContent } = await call(remote, 'x', parseJson(numbers) as object);
+      expect(sent).toContain(`"arguments":${numbers}`);
+      expect(JSON.stringify(structuredContent)).toBe(numbers);
+    },
+  );
 
   it('that says of its tools what is no list is told so in plain words', async () => {
     const server = await serve(era);

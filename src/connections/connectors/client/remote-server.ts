@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
 import {
   type CallToolResult,
   Client,
@@ -8,6 +9,7 @@ import {
   StreamableHTTPClientTransport,
   type Tool,
 } from '@modelcontextprotocol/client';
+import { unmarked } from '#libs/exact-json/index.js';
 import type { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import type { Secret } from '../../../platform/vault/index.js';
 import { bounded } from './bounded-answers.js';
@@ -79,6 +81,23 @@ interface ToolList {
   readonly nextCursor: string | undefined;
 }
 
+/** Stands before a number on its way through the protocol's client; nothing that a server could guess. */
+const MARK = `number-${randomUUID()}:`;
+
+/** A message with its numbers: what a tool answers keeps their digits, all else has doubles, as the protocol's client. */
+function withNumbers<T extends object>(message: T): T {
+  const { result, ...rest } = message as { result?: { structuredContent?: unknown } };
+  const plain = unmarked(rest, MARK, false) as T;
+  if (typeof result !== 'object' || result === null) return plain;
+  const { structuredContent, ...others } = result;
+  const answer = unmarked(others, MARK, false);
+  const structured = unmarked(structuredContent, MARK, true);
+  return {
+    ...plain,
+    result: structuredContent === undefined ? answer : { ...answer, structuredContent: structured },
+  };
+}
+
 /** Where the tools of a listing stand while the protocol's client checks the rest of it. */
 const UNREAD_TOOLS = 'atelier/tools';
 
@@ -143,7 +162,7 @@ export class RemoteServer {
         timeout: CONNECT_MS,
       });
       const { onmessage } = transport;
-      transport.onmessage = message => onmessage?.(withUnreadTools(message));
+      transport.onmessage = message => onmessage?.(withUnreadTools(withNumbers(message)));
       return server;
     } catch (error) {
       await server.close();
@@ -263,6 +282,7 @@ async function sent(outgoing: GuardedFetch, url: string | URL, init: RequestInit
     ...limits,
   });
   return bounded(response, {
+    mark: MARK,
     failed: error => exchange?.fail(error),
     ended: () => {
       const early = new ConnectorFault('unreachable', 'The server ended its answer before it was complete');

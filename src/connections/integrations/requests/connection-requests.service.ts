@@ -5,6 +5,7 @@ import {
   overridingParameter,
   SecretForms,
 } from '#libs/egress-proxy/index.js';
+import { isExactNumber, parseJson, textOf } from '#libs/exact-json/index.js';
 import { GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
@@ -98,9 +99,9 @@ export class ConnectionRequestsService {
         `This workspace may reach ${connection.paths.join(', ')} by ${connection.name}, not this path`,
       );
     for (const [name, value] of Object.entries(query)) {
-      if (!['string', 'number', 'boolean'].includes(typeof value))
+      if (!isExactNumber(value) && !['string', 'number', 'boolean'].includes(typeof value))
         throw new Invalid(`query.${name.slice(0, 60)} must be text, a number or true or false`);
-      url.searchParams.append(name, String(value));
+      url.searchParams.append(name, textOf(value));
     }
     const definition = await this.catalog.require(connection.organization_id, connection.provider);
     const headers = { ...definition.api.headers, ...headersOf(connection, input.headers ?? {}) };
@@ -238,7 +239,7 @@ function contentOf(bytes: Buffer, headers: Headers): { body: unknown; encoding: 
   if (!isText) return { body: bytes.toString('base64'), encoding: 'base64' };
   if (/^application\/([\w.+-]+\+)?json\b/i.test(type) && text !== '')
     try {
-      return { body: JSON.parse(text), encoding: 'json' };
+      return { body: parseJson(text), encoding: 'json' };
     } catch {
       // It says so, and is none.
     }

@@ -1,5 +1,6 @@
 import { type CallToolResult, type Tool } from '@modelcontextprotocol/server';
 import { firstLines, fitted, lengthOf } from '#libs/bounded-json/index.js';
+import { parseJson } from '#libs/exact-json/index.js';
 import { undescribed } from '#libs/fields/index.js';
 import { structured } from '#libs/mcp-http/index.js';
 import {
@@ -135,7 +136,7 @@ export class ActionTool implements McpTool {
     if (images.length > 0) return this.shownImages(output, images);
     const json = JSON.stringify(output);
     if (json.length <= MAX_CHARACTERS) return structured(json, this.text?.(output));
-    const shown = await this.show(JSON.parse(json), input, async given => wireOf(await run(given)));
+    const shown = await this.show(parseJson(json) as Output, input, async given => wireOf(await run(given)));
     const { text, rest } = shown;
     const link = rest && { type: 'resource_link' as const, ...rest, description: 'All of it' };
     return structured(JSON.stringify(shown.output), text ?? this.text?.(shown.output), link && [link]);
@@ -143,7 +144,7 @@ export class ActionTool implements McpTool {
 }
 
 /** As it goes over the wire: times as text, nothing undefined. */
-const wireOf = (output: Output): Output => JSON.parse(JSON.stringify(output));
+const wireOf = (output: Output): Output => parseJson(JSON.stringify(output)) as Output;
 
 /** A page that is too long is asked for again with fewer items, so that its cursor stays right. */
 const fewerItems: Show = async (output, input, again) => {

@@ -1,5 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { cutText, lengthOf } from '#libs/bounded-json/index.js';
+import { parseJson, textOf } from '#libs/exact-json/index.js';
 import { inputSchemaOf, outputSchemaOf, type Shape, undescribed } from '#libs/fields/index.js';
 import { structured } from '#libs/mcp-http/index.js';
 import {
@@ -123,7 +124,7 @@ export class CatalogTools {
   }
 
   private permissionsToRun(name: unknown): (Permission | null)[] {
-    const { effect = 'read', permission = null } = this.catalog.get(String(name))?.declaration ?? {};
+    const { effect = 'read', permission = null } = this.catalog.get(textOf(name))?.declaration ?? {};
     return [permissionToRun(effect), permission];
   }
 
@@ -234,7 +235,7 @@ function catalogTool<Input extends object>(definition: Definition<Input>): McpTo
 /** An outcome that is too long loses its output, and tells its beginning as text. */
 function outcome(json: string): CallToolResult {
   if (json.length <= MAX_CHARACTERS) return structured(json);
-  const value = JSON.parse(json) as Record<string, unknown>;
+  const value = parseJson(json) as Record<string, unknown>;
   const text = cutText(JSON.stringify(value.output), MAX_CHARACTERS / 2);
   return structured(
     JSON.stringify({ ...value, output: null, left_out: lengthOf(value.output) }),

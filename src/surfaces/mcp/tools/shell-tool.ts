@@ -1,6 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { validate as isUuid } from 'uuid';
 import { cutText } from '#libs/bounded-json/index.js';
+import { textOf } from '#libs/exact-json/index.js';
 import { inputSchemaOf, outputSchemaOf, undescribed } from '#libs/fields/index.js';
 import {
   BASH,
@@ -84,7 +85,7 @@ export class ShellTool implements McpTool {
     { progressToken, notify }: Dialogue,
   ): Promise<CallToolResult> {
     const { workspace_id, session, ...input } = given;
-    const workspaceId = String(workspace_id);
+    const workspaceId = textOf(workspace_id);
     const onOutput = progressToken === undefined ? undefined : progressOf(progressToken, notify);
     const { toolbox, sessions, runner, workspaces } = this.parts;
     const { name, permission, effect } = this.tool;

@@ -1,10 +1,11 @@
 import { RE2JS } from 're2js';
+import { type ExactNumber, exactNumber } from '#libs/exact-json/index.js';
 import { isMailAddress, storableText } from '#libs/fields/index.js';
 import { DATE, type FormDefinition, type FormField, LIMITS, TIME } from '../file/index.js';
 import { shownFields } from './shown-fields.js';
 
 /** What a field was answered with; files are beside. */
-export type Answer = string | number | boolean | string[];
+export type Answer = string | number | ExactNumber | boolean | string[];
 export type Answers = Record<string, Answer>;
 
 /** Texts as they were sent, by field. */
@@ -109,9 +110,10 @@ const CHECKS: Record<Single, (text: string, field: FormField) => Result> = {
   url: text => (isWebAddress(text) ? text : wrong('must be an address that begins with https:// or http://')),
   number: (text, field) => {
     const plain = text.replace(',', '.');
-    return NUMBER.test(plain) && Number.isFinite(Number(plain))
-      ? within(Number(plain), field)
-      : wrong('must be a number');
+    const value = Number(plain);
+    if (!NUMBER.test(plain) || !Number.isFinite(value)) return wrong('must be a number');
+    const checked = within(value, field);
+    return checked === value ? exactNumber(plain, value) : checked;
   },
   date: (text, field) =>
     DATE.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)

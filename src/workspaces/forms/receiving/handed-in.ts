@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import { isExactNumber, textOf } from '#libs/exact-json/index.js';
 import { bytesOf, readBody } from '#libs/fastify-hardening/index.js';
 import { type FormRequest, receiveForm } from '#libs/http-files/index.js';
 import { Invalid, TooLarge } from '../../../platform/errors/index.js';
@@ -95,9 +96,9 @@ function ofJson(body: unknown): HandedIn {
   for (const [name, value] of Object.entries(values))
     for (const one of Array.isArray(value) ? value : [value]) {
       if (one === null) continue;
-      if (typeof one === 'object')
+      if (typeof one === 'object' && !isExactNumber(one))
         throw new Invalid(`${name.slice(0, 60)} must be a text, a number, true, false or a list of texts`);
-      gathered.add(name, String(one));
+      gathered.add(name, textOf(one));
     }
   return { ...gathered.result(), ticket, proof: altcha };
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isExactNumber, textOf } from '#libs/exact-json/index.js';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { iso } from '../../../platform/database/index.js';
 import { FileWriter } from '../../changes/index.js';
@@ -100,7 +101,7 @@ const PHONE = /^\+?[\d ().\-/]+$/;
 
 /** As it is written to a table: what is neither a number nor a telephone number is no formula either. */
 export function cellOf(answer: Answer, type?: FieldType): string {
-  if (typeof answer === 'number') return String(answer);
+  if (typeof answer === 'number' || isExactNumber(answer)) return textOf(answer);
   if (typeof answer === 'boolean') return answer ? 'yes' : 'no';
   if (type === 'phone' && typeof answer === 'string' && PHONE.test(answer)) return answer;
   return safeCell(typeof answer === 'string' ? answer : answer.map(quoted).join('; '));

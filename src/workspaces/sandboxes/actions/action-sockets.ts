@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
+import { parseJson } from '#libs/exact-json/index.js';
 import { EFFECTS } from '../../../platform/access/index.js';
 import {
   type ActionCall,
@@ -158,7 +159,7 @@ export class ActionSocket {
       chunks.push(chunk);
     }
     try {
-      return JSON.parse(Buffer.concat(chunks).toString() || '{}');
+      return parseJson(Buffer.concat(chunks).toString() || '{}');
     } catch {
       throw new BadRequest('The body is not JSON');
     }

@@ -23,6 +23,18 @@ class Misused extends Error {}
 const socketPath =
   process.env.ACTIONS_SOCKET ?? join(dirname(fileURLToPath(import.meta.url)), '..', 'actions.sock');
 
+/** Source text access of ECMAScript 2026; some of the Node.js that sandboxes have are older. */
+const exact = JSON as unknown as { rawJSON?: (text: string) => unknown };
+
+/** As `JSON.parse`, but that numbers are written again as they were read. */
+// biome-ignore lint/suspicious/noExplicitAny: as of JSON.parse
+const parsedExactly = (text: string): any =>
+  JSON.parse(text, (...[, value, context]: [string, unknown, { source?: string }?]) =>
+    typeof value === 'number' && context?.source !== undefined && exact.rawJSON
+      ? exact.rawJSON(context.source)
+      : value,
+  );
+
 /** Resolves with the body of a 200; rejects with the detail of any other status. */
 function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -35,7 +47,7 @@ function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
       });
       answer.on('error', reject);
       answer.on('end', () => {
-        const parsed = JSON.parse(text);
+        const parsed = parsedExactly(text);
         if (answer.statusCode === 200) resolve(parsed);
         else reject(new Error(parsed.detail));
       });
@@ -79,7 +91,7 @@ async function run(words: string[]): Promise<string> {
 
 function parse(input: string): unknown {
   try {
-    return JSON.parse(input);
+    return parsedExactly(input);
   } catch (error) {
     throw new Misused(`the input is not JSON: ${(error as Error).message}`);
   }

@@ -1,3 +1,4 @@
+import { textOf } from '#libs/exact-json/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import type { Manifest } from './manifest.js';
 
@@ -16,7 +17,7 @@ export function valuesOf(
     parameters.map(({ name, default: standard, choices }) => {
       const value = given[name] ?? standard;
       if (value === null) throw new Invalid(`The parameter ${name} is needed`);
-      const text = String(value);
+      const text = textOf(value);
       if (choices.length > 0 && !choices.includes(text))
         throw new Invalid(`The parameter ${name} must be one of ${choices.join(', ')}`);
       return [name, text];
