@@ -186,10 +186,34 @@ describe('connecting', () => {
     expect((await connect(ada)).shown.text).toContain('was not allowed');
     provider.consents = true;
     provider.fault = { status: 500 };
-    expect((await connect(ada)).shown.status).toBe(503);
+    expect((await connect(ada)).shown.text).toContain('Acme was not connected');
     provider.fault = { status: 401, body: { error: 'invalid_client' } };
-    const { shown } = await connect(ada);
-    expect([shown.status, shown.text.includes('invalid_client')]).toEqual([409, true]);
+    expect((await connect(ada)).shown.text).toContain('invalid_client');
+  });
+
+  it('ends in a page with a way back, whatever becomes of it, and shows it again as it is', async () => {
+    const at = browser();
+    const { id, back } = await halfway(ada, { return_path: '/docs' }, at);
+    provider.fault = { status: 500 };
+    const shown = await at.open(back);
+    const asked = provider.tokenRequests.length;
+    provider.fault = undefined;
+    expect(shown.url.pathname).toMatch(/^\/connections\/authorized\//);
+    expect((await at.open(shown.url)).text).toBe(shown.text);
+    expect(shown.text).toContain('Acme was not connected');
+    expect(shown.text).toMatch(/<a class="button" href="\/docs">Go back and try again<\/a>/);
+    expect([await one(id), provider.tokenRequests.length]).toMatchObject([{ state: 'pending' }, asked]);
+    const noState = `${back.origin}${back.pathname}?error=access_denied`;
+    for (const [address, status] of [
+      [back, 410],
+      [noState, 400],
+      [`${noState}&state=x`, 410],
+    ] as const) {
+      const page = await at.open(address);
+      expect([page.status, page.headers['content-type']]).toEqual([status, 'text/html; charset=utf-8']);
+      expect(page.text).toContain('This did not work');
+      expect(page.text).toContain('<a href="/">To the start page</a>');
+    }
   });
 
   it.each(['https://evil.example.com/', '//evil.example.com', '/\\evil.example.com', 'settings'])(

@@ -29,22 +29,23 @@ ${signedInAs(place, person.email ?? person.name, 'Sign in as another')}`;
   return { title: 'This is not yours to authorize', body };
 }
 
+const INTERRUPTED: KeptOutcome = {
+  title: 'This did not end',
+  text: 'The service was interrupted.',
+  isFailure: true,
+};
+
 /** What came of it; or the question that it depends on. */
 export function resultPage(
   { address, csrf }: FormPlace,
   outcome: KeptOutcome | null,
   returnPath: string | undefined,
 ): HtmlPage {
-  if (!outcome)
-    return {
-      title: 'This did not end',
-      body: '<p>The service was interrupted. Start again where you began.</p>',
-    };
-  const { title, text, yes, isFailure } = outcome;
+  const { title, text, yes, isFailure } = outcome ?? INTERRUPTED;
   const says = isFailure ? problemHtml(text) : `<p>${escapeHtml(text)}</p>`;
   const on = returnPath
-    ? `<a class="button" href="${escapeHtml(returnPath)}">Go on</a>`
-    : '<p class="aside">You can close this page.</p>';
+    ? `<a class="button" href="${escapeHtml(returnPath)}">${isFailure ? 'Go back and try again' : 'Go on'}</a>`
+    : `<p class="aside">${isFailure ? 'Start again where you began. ' : ''}You can close this page.</p>`;
   const question = `${formHtml(
     `${address}/answer`,
     csrf,

@@ -38,7 +38,7 @@ export interface FlowOutcome {
   readonly question?: { readonly yes: string; readonly held: string };
 }
 
-/** Finishes flows of one kind. Each throws problems for what a person can act on; they are shown. */
+/** Finishes flows of one kind. Each throws problems for what a person can act on; they are kept and shown. */
 export interface FlowHandler {
   readonly kind: string;
   /** Where the provider sends people back to; one of the paths that this feature serves. */

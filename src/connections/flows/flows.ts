@@ -9,7 +9,7 @@ import {
 } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, iso, newId, type UnitOfWork } from '../../platform/database/index.js';
-import { Conflict, Forbidden, Gone, Invalid, NotFound } from '../../platform/errors/index.js';
+import { Conflict, Forbidden, Gone, Invalid, NotFound, problemOf } from '../../platform/errors/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
 import type { FlowHandler, FlowOutcome, FlowRequest, ReturnedFlow } from './flow.js';
@@ -125,7 +125,7 @@ export class OAuthFlows {
   }
 
   /**
-   * Takes what came back to `path`, once, and finishes it; returns the id of the flow, whose result is kept. Throws Invalid,
+   * Takes what came back to `path`, once, and finishes it; returns the id of the flow, whose result is kept, also where that is a failure. Throws Invalid,
    * Forbidden, Gone where it does not count; then nothing is changed.
    */
   async take(path: string, person: Actor | undefined, browser: string, returned: Returned): Promise<string> {
@@ -139,7 +139,9 @@ export class OAuthFlows {
     await this.requireStanding(details);
     requireIssuer(details.request, returned.iss);
     if (!(await this.store.consume(row.id))) throw over();
-    const outcome = await this.outcomeOf(row, person, details, returned);
+    const outcome = await this.outcomeOf(row, person, details, returned).catch(error =>
+      failureOf(details.request, error),
+    );
     const { question, ...told } = outcome;
     const held = question && this.seal.close(question.held, `${row.id} held`);
     await this.store.keepOutcome(row.id, { ...told, yes: question?.yes }, held ?? null);
@@ -225,7 +227,14 @@ export class OAuthFlows {
   }
 }
 
-const failed = (title: string, text: string) => ({ title, text, isFailure: true });
+const failed = (title: string, text: string) => ({ title, text, isFailure: true }) as const;
+
+/** What a person can act on; throws everything else. */
+function failureOf({ provider }: FlowRequest, error: unknown): FlowOutcome & { isFailure: true } {
+  const problem = problemOf(error);
+  if (!problem) throw error;
+  return failed(`${provider} was not connected`, `${problem.detail}.`);
+}
 
 /** Refuses what another server answered than the one that was asked (RFC 9207). */
 function requireIssuer(

@@ -3,7 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { escapeHtml } from '#libs/html/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
-import { type FormPlace, type HtmlPage, readFields, sendOn, sendPage } from '../../platform/pages/index.js';
+import {
+  type FormPlace,
+  type HtmlPage,
+  problemHtml,
+  readFields,
+  sendOn,
+  sendPage,
+} from '../../platform/pages/index.js';
 import type { Login } from '../auth/index.js';
 import { type PageVisit, PageVisits } from './page-visits.js';
 
@@ -96,10 +103,11 @@ async function showProblems(opened: OpenPage, work: (opened: OpenPage) => Promis
     await work(opened);
   } catch (error) {
     const problem = problemOf(error);
-    if (!problem || problem.status >= 500) throw error;
-    const again =
-      opened.request.method === 'POST' ? ` <a href="${escapeHtml(opened.address)}">Start again</a>` : '';
-    const body = `<p role="alert">${escapeHtml(problem.detail)}.${again}</p>`;
+    if (!problem) throw error;
+    const isForm = opened.request.method === 'POST';
+    const [back, label] = isForm ? [opened.address, 'Start again'] : ['/', 'To the start page'];
+    const body = `${problemHtml(`${problem.detail}.`)}
+<p><a href="${escapeHtml(back)}">${label}</a></p>`;
     sendPage(opened.reply, { title: 'This did not work', body }, problem.status, problem.headers);
   }
 }
