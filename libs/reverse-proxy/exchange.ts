@@ -15,6 +15,8 @@ const NO_ANSWER = 'The server does not answer';
 const MAX_SMALL = 8 * 1024;
 /** What may wait for the client before the server is held back. */
 const MAX_WAITING = 128 * 1024;
+/** A link in the form that `ServerResponse.writeEarlyHints` takes. */
+const HINT = /^<[^>]*>(?:\s*;\s*[^;"\s]+(?:=(")?[^;"\s]*\1)?)*$/;
 
 /** One request on one connection to the upstream, and its answer. */
 export class Exchange {
@@ -128,10 +130,15 @@ export class Exchange {
     if (response.headersSent || response.destroyed) return;
     // Hints are for browsers; nothing has read these.
     if (this.gate && status === 103) return;
-    const links = valuesOf(headers, 'link');
     if (status === 100) response.writeContinue();
     else if (status === 102) response.writeProcessing();
-    else if (status === 103 && links.length > 0) response.writeEarlyHints({ link: links });
+    else if (status === 103) this.passHints(valuesOf(headers, 'link'));
+  }
+
+  /** Those of a form that Node writes; hints can be missed. */
+  private passHints(values: readonly string[]): void {
+    const links = values.flatMap(value => value.split(/,\s*(?=<)/)).filter(link => HINT.test(link));
+    if (links.length > 0) this.response.writeEarlyHints({ link: links });
   }
 
   private begin(head: AnswerHead): void {

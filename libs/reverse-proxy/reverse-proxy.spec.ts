@@ -297,6 +297,16 @@ describe('an answer', () => {
     );
   });
 
+  it('may have hints before it, of which the malformed are left out', async () => {
+    bench.answer(
+      'HTTP/1.1 103 Early Hints\r\nLink: oops\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload, </b>; as="style", no\r\nLink: oops\r\n\r\n',
+      'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
+    );
+    expect(await bench.get()).toMatch(
+      /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>; rel=preload\r\n\r\nHTTP\/1\.1 200 OK/,
+    );
+  });
+
   it.each(['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n'])(
     'that has eight others before it, and never comes, is an error: %j',
     async text => {
