@@ -33,6 +33,7 @@ import { Chains } from './automation/automation/migrations/20261129-chains.js';
 import { AutomationEvents } from './automation/automation/migrations/20261130-automation-events.js';
 import { LargePayloads } from './automation/automation/migrations/20261203-large-payloads.js';
 import { FewerChecks } from './automation/automation/migrations/20261204-fewer-checks.js';
+import { AutomationRetries } from './automation/automation/migrations/20261210-automation-retries.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
 import { NotificationChains } from './automation/notifications/migrations/20261129-notification-chains.js';
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
@@ -217,4 +218,5 @@ export const migrations = [
   { name: '20261206-run-checked', class: RunCheckedColumn },
   { name: '20261207-event-rows', class: EventRows },
   { name: '20261209-server-install', class: ServerInstallColumn },
+  { name: '20261210-automation-retries', class: AutomationRetries },
 ];

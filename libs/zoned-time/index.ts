@@ -1,1 +1,1 @@
-export { daysAfter, instantOf, isTimeZone, localTimeOf, weekdayOf } from './zoned-time.js';
+export { daysAfter, instantOf, isTimeZone, localTimeOf, suggestedZone, weekdayOf } from './zoned-time.js';

@@ -40,6 +40,10 @@ it.each([
   ['UTC', true],
   ['Mars/Olympus', false],
   ['+01:00', false],
+  ['PST', false],
+  ['bst', false],
+  ['EST', true],
+  ['CET', true],
   ['', false],
 ])('%p is a time zone: %p', (zone, is) => {
   expect(isTimeZone(zone)).toBe(is);

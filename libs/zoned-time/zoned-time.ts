@@ -1,3 +1,5 @@
+import { didYouMean } from '#libs/did-you-mean/index.js';
+
 const DAY_MS = 86_400_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -9,14 +11,55 @@ export interface LocalTime {
   readonly time: string;
 }
 
+/**
+ * The zone that is most often meant by an abbreviation. JavaScript takes some of these as zones of ICU: `PST`, and `BST` for
+ * Dhaka. None is a zone of the IANA database.
+ */
+const ABBREVIATIONS: Readonly<Record<string, string>> = {
+  ACT: 'Australia/Darwin',
+  AET: 'Australia/Sydney',
+  AGT: 'America/Argentina/Buenos_Aires',
+  ART: 'Africa/Cairo',
+  AST: 'America/Halifax',
+  BET: 'America/Sao_Paulo',
+  BST: 'Europe/London',
+  CAT: 'Africa/Maputo',
+  CDT: 'America/Chicago',
+  CEST: 'Europe/Berlin',
+  CNT: 'America/St_Johns',
+  CST: 'America/Chicago',
+  CTT: 'Asia/Shanghai',
+  EAT: 'Africa/Nairobi',
+  ECT: 'Europe/Paris',
+  EDT: 'America/New_York',
+  IET: 'America/Indiana/Indianapolis',
+  IST: 'Asia/Kolkata',
+  JST: 'Asia/Tokyo',
+  MDT: 'America/Denver',
+  MIT: 'Pacific/Apia',
+  NET: 'Asia/Yerevan',
+  NST: 'Pacific/Auckland',
+  PDT: 'America/Los_Angeles',
+  PLT: 'Asia/Karachi',
+  PNT: 'America/Phoenix',
+  PRT: 'America/Puerto_Rico',
+  PST: 'America/Los_Angeles',
+  SST: 'Pacific/Guadalcanal',
+  VST: 'Asia/Ho_Chi_Minh',
+};
+
 /** Whether it is a time zone of the IANA database, in any of its spellings. */
 export function isTimeZone(zone: string): boolean {
   try {
-    return /^[A-Za-z]/.test(zone) && formatOf(zone) !== undefined;
+    return /^[A-Za-z]/.test(zone) && !(zone.toUpperCase() in ABBREVIATIONS) && formatOf(zone) !== undefined;
   } catch {
     return false;
   }
 }
+
+/** What to write instead of a text that is no time zone; null where nothing is close to it. */
+export const suggestedZone = (text: string): string | null =>
+  ABBREVIATIONS[text.toUpperCase()] ?? didYouMean(text, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
 
 export function localTimeOf(instant: Date, zone: string): LocalTime {
   const text = new Date(instant.getTime() + offsetAt(instant.getTime(), zone)).toISOString();

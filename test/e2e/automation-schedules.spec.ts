@@ -39,6 +39,9 @@ it('shows when it fires next, in the zone of the file, and that no more when it 
   expect(checked.body.next_fires).toHaveLength(5);
   const { id, triggers } = await own.deploy(path);
   expect(triggers[0].next_fires).toHaveLength(5);
+  const config = { timezone: 'Europe/Berlin', catch_up_seconds: 86_400, jitter_seconds: 0 };
+  expect(triggers[0].config).toMatchObject(config);
+  expect(checked.body.automation).toMatchObject({ alert_after_seconds: null, triggers: [config, {}] });
   for (const time of triggers[0].next_fires)
     expect(
       new Intl.DateTimeFormat('en-GB', {
@@ -52,6 +55,15 @@ it('shows when it fires next, in the zone of the file, and that no more when it 
   expect(paused.body).toMatchObject({ state: 'paused', paused_reason: 'Holidays' });
   expect(paused.body.triggers[0].next_fires).toEqual([]);
 });
+
+it.each(['cron: "0 9 * * *"', 'at: "2099-01-01T00:00"'])(
+  'refuses an abbreviation of a zone: %s',
+  async rules => {
+    const path = await own.script('abbreviated', 'true', `on:\n  - schedule: { ${rules}, timezone: PST }`);
+    const { status, body } = await own.ask('deployments', { file_path: path });
+    expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining('America/Los_Angeles')]);
+  },
+);
 
 it(
   'fires each slot once, with three processes of which one is killed',

@@ -235,6 +235,7 @@ describe('preferences', () => {
 
   it.each<[string, Json]>([
     ['no such zone', { timezone: 'Mars/Olympus' }],
+    ['an abbreviation of a zone', { timezone: 'PST' }],
     ['half of the quiet hours', { quiet_from: '22:00' }],
     ['quiet hours of no length', { quiet_from: '22:00', quiet_to: '22:00' }],
     ['no time', { digest_at: '25:00' }],

@@ -81,6 +81,7 @@ describe('a schedule whose worker is killed', () => {
     ['as it adds its run', 'automation_run', 'before insert', 'true', COMPLETED, 1],
     ['as it sets the next slot', 'automation_trigger', 'before update', 'new.next_at > now()', COMPLETED, 1],
     ['as it takes the run', 'automation_run', 'before update', `new.state = 'starting'`, COMPLETED, 1],
+    ['as it gets the sandbox ready', 'workspace_scan', 'before insert', 'true', COMPLETED, 1],
     [
       'as it begins the script',
       'automation_run',
@@ -156,6 +157,63 @@ describe('a schedule whose worker is killed', () => {
       await schedules.settled([id]);
       expect(await written(id)).toMatchObject({ runs: [...LOST.runs, ...COMPLETED.runs], ends: 2 });
       expect(await own.fileText('sleeping.txt')).toBe('once\nonce\n');
+    },
+    PATIENCE,
+  );
+});
+
+describe('a worker that is told to end', () => {
+  it(
+    'waits for the script that runs',
+    async () => {
+      const { id } = await own.deploy(
+        await own.script(
+          'drained',
+          'touch begun; until [ -e finish ]; do sleep 0.1; done; echo once >> drained.txt',
+          HOURLY,
+        ),
+      );
+      const worker = await workers.start({ DRAIN_SECONDS: '3600' });
+      await schedules.makeDue([id]);
+      while ((await own.fileText('begun')) !== '') await sleep(100);
+      const stopped = worker.stop();
+      while (!worker.lines.some(({ msg }) => msg === 'waiting for automation runs')) await sleep(20);
+      await own.write('finish', '');
+      expect(await stopped).toBe(0);
+      expect(await written(id)).toEqual(COMPLETED);
+      expect(await own.fileText('drained.txt')).toBe('once\n');
+    },
+    PATIENCE,
+  );
+
+  it(
+    'puts back what has not begun, which another one runs once',
+    async () => {
+      const name = `script${++made}`;
+      const { id } = await own.deploy(await script(name));
+      const still = await Standstill.begin(ground.service, {
+        table: 'workspace_scan',
+        event: 'before insert',
+      });
+      try {
+        const worker = await workers.start({ DRAIN_SECONDS: '3600' });
+        await schedules.makeDue([id]);
+        await still.reached();
+        const stopped = worker.stop();
+        while (!worker.lines.some(({ msg }) => msg === 'waiting for automation runs')) await sleep(20);
+        await still.letGo();
+        expect(await stopped).toBe(0);
+        expect(worker.errors).toEqual([]);
+      } finally {
+        await still.end();
+      }
+      expect(
+        await rows('select state, started_at from automation_run where deployment_id = $1', [id]),
+      ).toEqual([{ state: 'queued', started_at: null }]);
+      await workers.start();
+      await schedules.settled([id]);
+      expect(await written(id)).toEqual(COMPLETED);
+      expect(await own.fileText(`${name}.txt`)).toBe('once\n');
     },
     PATIENCE,
   );

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { Queues } from '../../src/platform/jobs/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient } from '../harness/agent.js';
 import { TestService } from '../harness/service.js';
@@ -52,6 +54,23 @@ it('a chore that was put off while the clock of the database was wrong runs soon
     if (performance.now() > end) throw new Error('the chore stays parked');
     await sleep(200);
   }
+});
+
+it('a job that the queue holds until a time of a wrong clock is carried out', async () => {
+  const id = randomUUID();
+  const payload = { mail_id: randomUUID() };
+  await service.database.query(
+    `insert into accepted_job (id, queue, name, payload, look_at, created_at)
+     values ($1, 'mail', 'deliver_mail', $2, now() + interval '1 hour', now())`,
+    [id, JSON.stringify(payload)],
+  );
+  const queue = service.app.get(Queues, { strict: false }).queue('mail');
+  await queue.add('deliver_mail', payload, { jobId: `job-${id}`, delay: 24 * 365 * HOUR_MS });
+  await service.database.query('update accepted_job set look_at = now() where id = $1', [id]);
+  const isThere = async () =>
+    (await service.database.query('select 1 from accepted_job where id = $1', [id])).length > 0;
+  for (const end = performance.now() + PATIENCE_MS; await isThere(); await sleep(200))
+    if (performance.now() > end) throw new Error('the job stays parked');
 });
 
 it('a run has its time whatever the clock of its worker says', async () => {

@@ -1,4 +1,9 @@
-import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import {
+  BeforeApplicationShutdown,
+  Injectable,
+  OnApplicationBootstrap,
+  OnModuleDestroy,
+} from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Leases } from '../../platform/leases/index.js';
@@ -17,7 +22,7 @@ const RETRY_SECONDS = 10;
  * ended, also where the process that did so is gone.
  */
 @Injectable()
-export class LoopRunner implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class LoopRunner implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private timers: DueTimer[] = [];
 
   constructor(
@@ -50,8 +55,11 @@ export class LoopRunner implements OnApplicationBootstrap, BeforeApplicationShut
     this.leases.recover('loop', async () => ended.wake());
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  async onModuleDestroy(): Promise<void> {
     await Promise.all(this.timers.map(timer => timer.close()));
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
     await this.claims.close();
   }
 

@@ -1,11 +1,17 @@
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import {
+  BeforeApplicationShutdown,
+  Injectable,
+  OnApplicationBootstrap,
+  OnModuleDestroy,
+  OnModuleInit,
+} from '@nestjs/common';
 import { QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
+import { DrainTimer } from '../../platform/schedule/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { type ClaimedRun, RunQueue, type WorkerSlot } from './run-queue.store.js';
 import { endTopic, RUNS_RUNNABLE, runnableTopic } from './run-state.js';
@@ -72,7 +78,9 @@ export class RunExecutor {
 
 /** Executes runs in this process, so many at once, and releases them when the process shuts down. */
 @Injectable()
-export class RunWorker implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+export class RunWorker
+  implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown
+{
   private readonly stopping = new AbortController();
   /** With the ids of the runs. */
   private readonly executing = new Map<Promise<void>, string>();
@@ -89,6 +97,7 @@ export class RunWorker implements OnModuleInit, OnApplicationBootstrap, BeforeAp
     private readonly leases: Leases,
     private readonly topics: Topics,
     private readonly config: Config,
+    private readonly drain: DrainTimer,
     private readonly log: Log,
   ) {
     setMaxListeners(0, this.stopping.signal);
@@ -112,16 +121,14 @@ export class RunWorker implements OnModuleInit, OnApplicationBootstrap, BeforeAp
     this.look();
   }
 
-  /** Claims no more runs, waits a while for those in flight, and releases the rest. */
-  async beforeApplicationShutdown(): Promise<void> {
+  onModuleDestroy(): void {
     this.isOpen = false;
+  }
+
+  /** Waits a while for the runs in flight, and releases the rest. */
+  async beforeApplicationShutdown(): Promise<void> {
     await this.claiming;
-    const patience = new AbortController();
-    const waited = sleep(this.config.drainSeconds * 1000, undefined, { signal: patience.signal }).catch(
-      () => undefined,
-    );
-    await Promise.race([Promise.all(this.executing.keys()), waited]);
-    patience.abort();
+    await this.drain.wait(this.executing.keys());
     this.stopping.abort(new Error('The service is stopping'));
     await Promise.all(this.executing.keys());
   }

@@ -20,6 +20,7 @@ import {
   DeploymentView,
   DeploymentViews,
   type FindingView,
+  inSnakeCase,
   ListDeployments,
   ValidateAutomation,
   ValidationView,
@@ -68,7 +69,7 @@ export class AutomationsService {
     const view: ValidationView = {
       valid: pinned !== null,
       findings: findings.map(finding => ({ ...finding })),
-      automation: pinned?.definition ?? null,
+      automation: inSnakeCase(pinned?.definition ?? null),
       next_fires: fires
         .map(time => time.toISOString())
         .sort()

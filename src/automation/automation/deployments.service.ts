@@ -68,7 +68,8 @@ export class DeploymentsService {
     on: { id: 'deployment' },
     summary: 'Pause a deployment: nothing but people starts it until it is resumed',
     effect: 'destructive',
-    consequence: 'Its schedules do not fire, and its webhooks are refused meanwhile.',
+    consequence:
+      'Its schedules do not fire, its webhooks are refused, and its queued runs wait until it is resumed.',
     permission: 'automation.manage',
     input: PauseDeployment,
     output: DeploymentView,

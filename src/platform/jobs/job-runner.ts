@@ -17,8 +17,11 @@ export class JobRunner {
     private readonly log: Log,
   ) {}
 
-  /** Returns when the job is to be delivered again; nothing where it is done, has failed for good or runs elsewhere. */
-  async execute(id: string): Promise<Date | undefined> {
+  /**
+   * Returns after how many milliseconds the job is to be delivered again; nothing where it is done, has failed for good or runs
+   * elsewhere.
+   */
+  async execute(id: string): Promise<number | undefined> {
     const job = await this.store.claim(id);
     if (!job) return undefined;
     const handled = this.handlers.find(job.name);
@@ -26,7 +29,7 @@ export class JobRunner {
       if (job.lost > MAX_LOST) throw new PermanentFailure(`${job.lost} processes were lost over it`);
       if (!handled) throw new Error(`This version has no handler for ${job.name}`);
       const again = (await handled.execute(payloadOf(handled, job), job)) ?? undefined;
-      if (again) await this.store.putBack(job, again);
+      if (again !== undefined) await this.store.putBack(job, again);
       else await this.store.finish(job);
       return again;
     } catch (error) {
@@ -38,12 +41,11 @@ export class JobRunner {
     handled: HandledJob | undefined,
     job: ClaimedJob,
     error: Error,
-  ): Promise<Date | undefined> {
+  ): Promise<number | undefined> {
     if (job.signal.aborted) {
       // Another process executes it.
-      const now = new Date();
-      await this.store.putBack(job, now);
-      return now;
+      await this.store.putBack(job, 0);
+      return 0;
     }
     const reason = error.message.slice(0, MAX_REASON);
     const failures = job.failures + 1;
@@ -57,7 +59,7 @@ export class JobRunner {
     const delay = backoffMs(failures);
     await this.store.fail(job, reason, delay);
     this.log.warn(facts, 'a job failed; trying again');
-    return new Date(Date.now() + delay);
+    return delay;
   }
 
   /** False where the database is away, so that it has to be tried again. */

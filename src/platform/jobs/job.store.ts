@@ -117,8 +117,8 @@ export class JobStore implements BeforeApplicationShutdown {
   }
 
   /** Puts a job back that is to be executed later, or in another process. */
-  async putBack(attempt: Attempt, after: Date): Promise<void> {
-    await this.end(attempt.id, this.release(attempt, after.getTime() - Date.now(), sql`reason = reason`));
+  async putBack(attempt: Attempt, afterMs: number): Promise<void> {
+    await this.end(attempt.id, this.release(attempt, afterMs, sql`reason = reason`));
   }
 
   /** The attempt failed, and another one follows. */

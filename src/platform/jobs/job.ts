@@ -64,11 +64,14 @@ export interface Attempt {
   readonly signal: AbortSignal;
 }
 
-/** Returns when to execute the job again, or nothing where it is done. Throws where the attempt failed. */
+/**
+ * Returns after how many milliseconds to execute the job again, or nothing where it is done. Throws where the attempt failed. It
+ * is a delay because the clock of a process may be wrong.
+ */
 export type JobHandler<Payload> = (
   payload: Payload,
   attempt: Attempt,
-) => Promise<Date | undefined> | Promise<void>;
+) => Promise<number | undefined> | Promise<void>;
 
 export type FailedJobHandler<Payload> = (payload: Payload) => Promise<void>;
 

@@ -147,9 +147,16 @@ export class Queues implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const result of closed) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** Gives a job to BullMQ, which ignores one that it has. */
+  /**
+   * Gives a job that is due to BullMQ, which ignores one that it has. Where it delays that one, until a time of some process's
+   * clock, the delay ends.
+   */
   async add({ id, queue, name, payload }: EnqueuedJob): Promise<void> {
-    await this.queue(queue).add(name, payload, queueOptions(id));
+    const job = await this.queue(queue).add(name, payload, queueOptions(id));
+    if (!(await job.isDelayed())) return;
+    await job.promote().catch(async error => {
+      if (await job.isDelayed()) throw error;
+    });
   }
 
   queue(name: string): BullQueue {
@@ -171,8 +178,8 @@ export class Queues implements OnApplicationBootstrap, OnApplicationShutdown {
       async (job, token) => {
         const id = rowIdOf(job.id);
         const again = id === undefined ? undefined : await this.runner.execute(id);
-        if (!again) return;
-        await job.moveToDelayed(again.getTime(), token);
+        if (again === undefined) return;
+        await job.moveToDelayed(Date.now() + again, token);
         throw new DelayedError();
       },
       { connection: this.connection, ...this.idle, ...options },

@@ -90,7 +90,7 @@ export class MailJobs {
   ) {}
 
   @OnJob(deliverMail)
-  async deliver({ mail_id: id }: { mail_id: string }): Promise<Date | undefined> {
+  async deliver({ mail_id: id }: { mail_id: string }): Promise<number | undefined> {
     const attempt = await this.outbox.begin(id);
     if (!attempt) return undefined;
     try {
@@ -102,7 +102,7 @@ export class MailJobs {
     return undefined;
   }
 
-  private async refused(attempt: MailAttempt, error: Error): Promise<Date | undefined> {
+  private async refused(attempt: MailAttempt, error: Error): Promise<number | undefined> {
     const { id, attempts } = attempt;
     const reason = error.message.slice(0, 500);
     if (error instanceof MailRefused || attempts >= MAX_ATTEMPTS) {
@@ -112,6 +112,6 @@ export class MailJobs {
     }
     this.log.warn({ mail_id: id, attempts, reason }, 'sending a mail failed; trying again');
     await this.outbox.note(attempt, reason);
-    return new Date(Date.now() + backOffMs(attempts));
+    return backOffMs(attempts);
   }
 }

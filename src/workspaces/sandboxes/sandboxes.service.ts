@@ -48,6 +48,8 @@ export interface ScriptRequest {
   outputBytes?: number;
   /** It only looks: it cannot write to the files, and reaches no host, whatever the workspace may reach. */
   onlyReads?: boolean;
+  /** Called when everything is ready, right before the program starts. Where it throws, the program does not start. */
+  onReady?: () => Promise<void>;
   onOutput?: (chunk: OutputChunk) => void;
   /** What it reaches; by default what the workspace and its caller may. */
   reach?: EgressList;
@@ -206,6 +208,7 @@ export class SandboxesService {
         onOutput: request.onOutput,
       });
     try {
+      await request.onReady?.();
       const started = { workspaceId: workspace.id, command, caller, kind: 'command', signal } as const;
       const result = await this.running.showing(started, run);
       return { ...result, ...environment.extras() };

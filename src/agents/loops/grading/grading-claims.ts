@@ -4,6 +4,7 @@ import { Database } from '../../../platform/database/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import { Leases } from '../../../platform/leases/index.js';
 import { Log } from '../../../platform/log/index.js';
+import { DrainTimer } from '../../../platform/schedule/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { RunsStore, UNATTENDED_ENDS } from '../../runs/index.js';
 import { type LoopRow, LoopsStore, LoopWriter, loopTopic } from '../records/index.js';
@@ -32,11 +33,13 @@ export class GradingClaims {
     private readonly runs: RunsStore,
     private readonly leases: Leases,
     private readonly topics: Topics,
+    private readonly drain: DrainTimer,
     private readonly log: Log,
   ) {}
 
-  /** What is under way is given up, and taken by another process. */
+  /** What does not end in time is given up, and taken by another process. */
   async close(): Promise<void> {
+    await this.drain.wait(this.working.values());
     this.closing.abort(new Error('The service is stopping'));
     await Promise.allSettled(this.working.values());
   }

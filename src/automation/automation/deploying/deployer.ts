@@ -4,6 +4,7 @@ import type { UnitOfWork } from '../../../platform/database/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import type { AutomationDefinition } from '../file/index.js';
 import {
+  AUTOMATION_RUNS_QUEUED,
   AUTOMATION_TRIGGERS,
   AutomationRunsStore,
   type DeploymentRow,
@@ -88,6 +89,8 @@ export class Deployer {
     }
     await this.deployments.watchSilence(unit, deployment.id);
     await this.topics.publishWithCommit(unit, AUTOMATION_TRIGGERS);
+    // What waited while it was paused may start.
+    await this.topics.publishWithCommit(unit, AUTOMATION_RUNS_QUEUED);
     return secrets;
   }
 }

@@ -77,7 +77,7 @@ Look at this title: {{ input.title }}
     ],
     [
       '---\non:\n  - schedule: { cron: "@daily", timezone: Europe/Berln }\n---\nGo',
-      ...([3, /timezone is none/, 'Did you mean "Europe/Berlin"?'] as const),
+      ...([3, /timezone is no IANA time zone: Europe\/Berln/, 'timezone: Europe/Berlin'] as const),
     ],
     ['---\non:\n  - shedule: { cron: "@daily" }\n---\nGo', 3, /"shedule"/, 'Did you mean "schedule"?'],
     ['---\nrun: bash\nfile: ../x.sh\n---\n', 3, /within the workspace/, null],

@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import { toDouble } from '#libs/exact-json/index.js';
 import type { Filter } from '#libs/value-filter/index.js';
-import { instantOf, isTimeZone } from '#libs/zoned-time/index.js';
+import { instantOf, isTimeZone, suggestedZone } from '#libs/zoned-time/index.js';
 import { CronSchedule, InvalidCron } from '../../../platform/schedule/index.js';
 import type { YamlMapping } from '../../../workspaces/yaml-files/index.js';
 import {
@@ -85,8 +85,11 @@ function zoneOf(rules: YamlMapping): string {
     return 'UTC';
   }
   if (isTimeZone(zone)) return zone;
-  const meant = didYouMean(zone, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
-  rules.error('timezone', `is none: ${zone}`, meant ? `Did you mean "${meant}"?` : 'timezone: Europe/Berlin');
+  rules.error(
+    'timezone',
+    `is no IANA time zone: ${zone}`,
+    `timezone: ${suggestedZone(zone) ?? 'Europe/Berlin'}`,
+  );
   return 'UTC';
 }
 

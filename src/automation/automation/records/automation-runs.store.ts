@@ -57,7 +57,11 @@ export type NewRun = Pick<
   | 'replay_of'
   | 'attempt'
   | 'draft'
->;
+  | 'is_asked'
+> & {
+  /** It may start so many seconds later. */
+  readonly delay_seconds?: number;
+};
 
 /** Runs of a workspace that share a limit of how many there are at once. */
 export interface Lane {
@@ -103,12 +107,14 @@ export class AutomationRunsStore {
     if (rows.length === 0) return;
     const change = sql`
       insert into automation_run (id, organization_id, workspace_id, deployment_id, version, file_path, delivery_id, trigger_kind, kind,
-        lane, lane_max, actor, chain, scheduled_for, replay_of, attempt, draft, state, status, queued_at)
+        lane, lane_max, actor, chain, scheduled_for, replay_of, attempt, draft, is_asked, state, status, queued_at, not_before)
       select id, organization_id, workspace_id, deployment_id, version, file_path, delivery_id, trigger_kind, kind,
-        lane, lane_max, actor, chain, scheduled_for, replay_of, attempt, draft, 'queued', 'pending', now()
+        lane, lane_max, actor, chain, scheduled_for, replay_of, attempt, draft, is_asked, 'queued', 'pending', now(),
+        now() + delay_seconds * interval '1 second'
       from json_to_recordset(${JSON.stringify(rows)}::json) as t (id uuid, organization_id uuid, workspace_id uuid,
         deployment_id uuid, version int, file_path text, delivery_id uuid, trigger_kind text, kind text, lane text, lane_max int,
-        actor jsonb, chain uuid[], scheduled_for timestamptz, replay_of uuid, attempt int, draft jsonb)`;
+        actor jsonb, chain uuid[], scheduled_for timestamptz, replay_of uuid, attempt int, draft jsonb, is_asked boolean,
+        delay_seconds float8)`;
     const queued = rows.map(row => ({ ...row, status: 'pending' as const, stop_reason: null }));
     await recordRunEvents(unit, this.topics, 'queued', queued, change);
     this.topics.publishAfterCommit(unit, AUTOMATION_RUNS_QUEUED);
@@ -242,7 +248,7 @@ export class AutomationRunsStore {
     await sql`savepoint looking`.execute(unit.tables());
     const { rows } = await sql<Pick<AutomationRunRow, 'id' | 'workspace_id' | 'lane'>>`
       select q.id, q.workspace_id, q.lane from automation_run q
-      where q.state = 'queued' and ${hasRoom}
+      where q.state = 'queued' and (q.not_before is null or q.not_before <= now()) and ${isNotPaused} and ${hasRoom}
       order by q.id limit 1 for update of q skip locked`.execute(unit.tables());
     const [next] = rows;
     if (!next) return undefined;
@@ -254,7 +260,9 @@ export class AutomationRunsStore {
     }
     const { rows: taken } = await sql<AutomationRunRow>`
       update automation_run q set state = 'starting', ${this.rows.claimed}
-      where q.id = ${next.id} and q.state = 'queued' and ${hasRoom} returning *`.execute(unit.tables());
+      where q.id = ${next.id} and q.state = 'queued' and ${isNotPaused} and ${hasRoom} returning *`.execute(
+      unit.tables(),
+    );
     return taken[0] ?? 'gone';
   }
 
@@ -383,12 +391,25 @@ export class AutomationRunsStore {
     return rows;
   }
 
-  /** What this process took and cannot start waits again. */
-  async putBack(unit: UnitOfWork, id: string): Promise<void> {
+  /**
+   * What this process took and has not begun waits again. The delay grows with the time that it has waited already, up to a
+   * minute.
+   */
+  async putBack(unit: UnitOfWork, id: string, { isDelayed }: { isDelayed: boolean }): Promise<void> {
+    const delay = sql`least(interval '1 minute', greatest(interval '1 second', (now() - queued_at) / 4))`;
     await sql`
-      update automation_run set state = 'queued', ${this.rows.released} where id = ${id} and state = 'starting'`.execute(
-      unit.tables(),
-    );
+      update automation_run set state = 'queued', started_at = null, ${this.rows.released},
+        not_before = case when ${isDelayed}::boolean then now() + ${delay} else not_before end
+      where id = ${id} and state in ('starting', 'running') and ${this.rows.isOurs}`.execute(unit.tables());
+    this.topics.publishAfterCommit(unit, AUTOMATION_RUNS_QUEUED);
+  }
+
+  /** Milliseconds until a run that was put off may start; undefined where none was. */
+  async untilNext(): Promise<number | undefined> {
+    const { rows } = await sql<{ ms: number | null }>`
+      select extract(epoch from min(not_before) - now())::float8 * 1000 as ms
+      from automation_run where state = 'queued' and not_before > now()`.execute(this.database.tables());
+    return rows[0]?.ms ?? undefined;
   }
 
   get signal(): AbortSignal {
@@ -413,6 +434,10 @@ const holds = (
   text: string,
 ) => sql<boolean>`concat_ws(E'\\n', r.file_path, r.stop_reason, r.error, r.log, r.output::text)
   ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
+
+/** Runs of a paused deployment wait until it is resumed, except those that somebody asked for. */
+const isNotPaused = sql`(q.is_asked or not exists (
+  select from automation_deployment d where d.id = q.deployment_id and d.state = 'paused'))`;
 
 /** Whether a further run of the lane of `q` may begin. */
 const hasRoom = sql`(select count(*) from automation_run o

@@ -326,5 +326,6 @@ function runOf({ id: delivery_id, lane, incoming, end }: Decided): NewRun {
     chain,
     scheduled_for: delivery.scheduled_for?.toISOString() ?? null,
     ...{ replay_of: incoming.replayOf ?? null, attempt: incoming.attempt ?? 1 },
+    is_asked: incoming.isAsked ?? false,
   };
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isDatabaseFull, isOutage } from '#libs/resilient-postgres/index.js';
 import { enterScript } from '../../../identity/billing/index.js';
 import { ActionAllowlist, ActionCaller } from '../../../platform/actions/index.js';
 import { Database } from '../../../platform/database/index.js';
@@ -27,7 +28,24 @@ import { ScriptOutput } from './script-output.js';
 const RETRY_MS = 1000;
 const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
 
-/** The runs of automations that are a script: each is one command in the sandbox of its workspace, begun at most once. */
+/** When a process that stops ends the scripts of its runs. */
+export interface ScriptSignals {
+  /** Aborted when no program may begin any more. */
+  readonly closing: AbortSignal;
+  /** Aborted when programs that have begun must end. */
+  readonly stopping: AbortSignal;
+}
+
+/** The program of a run has not begun, so the run can be taken again. */
+export class NotBegun extends Error {}
+
+/** Somebody cancelled the run before its program began. */
+class Cancelled extends Error {}
+
+/**
+ * Runs scripts of automations, each as one command in the sandbox of its workspace. A run is `starting` until its program
+ * begins, and `running` before the program's first instruction: what had not begun is repeated, what had is not.
+ */
 @Injectable()
 export class ScriptWork {
   constructor(
@@ -43,19 +61,20 @@ export class ScriptWork {
     private readonly log: Log,
   ) {}
 
-  /** Runs one that this process has taken, to its end. `stopping` is aborted when the process is to end. */
-  async run(run: AutomationRunRow, stopping: AbortSignal): Promise<void> {
-    const begun = await this.database.transaction(unit => this.runs.begin(unit, run.id, 'script'));
-    if (!begun) return this.ends.endNow(run.id, { status: 'completed', stop_reason: 'stopped', error: null });
+  /** Runs one that this process has taken, to its end. Throws NotBegun where it is to wait again. */
+  async run(run: AutomationRunRow, { closing, stopping }: ScriptSignals): Promise<void> {
     const cancelled = this.watch(run.id);
+    const program = new ProgramState(
+      closing,
+      AbortSignal.any([stopping, cancelled.signal, this.runs.signal]),
+    );
     try {
-      const began = performance.now();
-      const outcome = await this.outcomeOf(run, stopping, cancelled.signal);
-      const seconds = (performance.now() - began) / 1000;
+      const outcome = await this.outcomeOf(run, program, cancelled.signal);
       const { organization_id: organizationId, workspace_id: workspaceId, deployment_id: deploymentId } = run;
-      const used = { organizationId, workspaceId, deploymentId, actorId: run.actor.id, seconds };
-      await this.end(run.id, outcome, used, stopping);
+      const used = { organizationId, workspaceId, deploymentId, actorId: run.actor.id };
+      await this.end(run.id, outcome, { ...used, seconds: program.seconds }, stopping);
     } finally {
+      program.close();
       cancelled.close();
     }
   }
@@ -82,7 +101,7 @@ export class ScriptWork {
 
   private async outcomeOf(
     run: AutomationRunRow,
-    stopping: AbortSignal,
+    program: ProgramState,
     cancelled: AbortSignal,
   ): Promise<RunOutcome> {
     const output = new ScriptOutput();
@@ -95,11 +114,9 @@ export class ScriptWork {
     try {
       const means = await this.means.of(run);
       if (!means) return failed('script_failed', 'Its version is not kept any more');
-      const signal = AbortSignal.any([stopping, cancelled, this.runs.signal]);
-      const { result, paths, refusal } = await this.perform(run, means, { output, log }, signal);
-      if (cancelled.aborted)
-        return { status: 'completed', stop_reason: 'stopped', error: null, log: output.log };
-      if (signal.aborted) return failed('worker_lost', 'The process that ran it was stopped');
+      const { result, paths, refusal } = await this.perform(run, means, { output, log }, program);
+      if (cancelled.aborted) return { ...STOPPED, log: output.log };
+      if (program.signal.aborted) return failed('worker_lost', 'The process that ran it was stopped');
       const end = { log: output.log, exit_code: result.exit_code, output: output.result };
       const fault = refusal ?? faultOf(result, means);
       if (fault) return { ...end, status: 'error', stop_reason: reasonOf(result), error: fault };
@@ -108,6 +125,9 @@ export class ScriptWork {
       if (output.fault) return { ...end, status: 'error', stop_reason: 'script_failed', error: output.fault };
       return { ...end, status: 'completed', stop_reason: null, error: null };
     } catch (error) {
+      if (cancelled.aborted || error instanceof Cancelled) return { ...STOPPED, log: output.log };
+      if (!program.hasBegun && (program.signal.aborted || isPassing(error)))
+        throw new NotBegun((error as Error).message, { cause: error });
       if (error instanceof AuthorityLost) return failed('authority_lost', error.message);
       const problem = problemOf(error);
       if (problem && problem.status < 500) return failed('script_failed', problem.detail);
@@ -125,7 +145,7 @@ export class ScriptWork {
     run: AutomationRunRow,
     means: RunMeans,
     { output, log }: { output: ScriptOutput; log: ScriptLog },
-    signal: AbortSignal,
+    program: ProgramState,
   ) {
     const { pinned } = means;
     const { work, actions, limits } = pinned.definition;
@@ -141,12 +161,13 @@ export class ScriptWork {
     const { script, stdin } = runPinned({ language, code, input: payload, marker: output.marker });
     const { result, changes, refusal } = await this.scripts.run(
       workspace,
-      { writer: { type: 'automation', id: run.id }, seconds: limits.maxSeconds, signal },
+      { writer: { type: 'automation', id: run.id }, seconds: limits.maxSeconds, signal: program.signal },
       until =>
         this.sandboxes.runScript(workspace, {
           ...{ script, stdin, caller, actor: acting.actor, signal: until },
           actions: actions.length === 0 ? undefined : acting,
           ...{ seconds: limits.maxSeconds, outputBytes: MAX_OUTPUT_BYTES },
+          onReady: () => this.begin(run.id, program),
           onOutput: ({ text }) => log.add(output.add(text)),
         }),
     );
@@ -156,6 +177,13 @@ export class ScriptWork {
       refusal,
       paths: changes?.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path) ?? null,
     };
+  }
+
+  private async begin(id: string, program: ProgramState): Promise<void> {
+    program.signal.throwIfAborted();
+    const begun = await this.database.transaction(unit => this.runs.begin(unit, id, 'script'));
+    if (!begun) throw new Cancelled();
+    program.begin();
   }
 
   private watch(id: string): { signal: AbortSignal; close: () => void } {
@@ -171,6 +199,50 @@ export class ScriptWork {
     void look();
     return { signal: cancelled.signal, close };
   }
+}
+
+const STOPPED: RunOutcome = { status: 'completed', stop_reason: 'stopped', error: null };
+
+/** Whether the program of a run has begun, and what ends the run. */
+class ProgramState {
+  private readonly given = new AbortController();
+  private begunAt: number | undefined;
+  readonly signal: AbortSignal;
+
+  constructor(
+    private readonly closing: AbortSignal,
+    ends: AbortSignal,
+  ) {
+    this.signal = AbortSignal.any([ends, this.given.signal]);
+    if (closing.aborted) this.giveUp();
+    closing.addEventListener('abort', this.giveUp);
+  }
+
+  get hasBegun(): boolean {
+    return this.begunAt !== undefined;
+  }
+
+  /** Since the program began. */
+  get seconds(): number {
+    return this.begunAt === undefined ? 0 : (performance.now() - this.begunAt) / 1000;
+  }
+
+  begin(): void {
+    this.begunAt = performance.now();
+    this.close();
+  }
+
+  close(): void {
+    this.closing.removeEventListener('abort', this.giveUp);
+  }
+
+  private readonly giveUp = (): void => this.given.abort(this.closing.reason);
+}
+
+/** Whether another attempt may succeed: the database is away, or a disk is full. */
+function isPassing(error: unknown): boolean {
+  const { code = '' } = (error ?? {}) as NodeJS.ErrnoException;
+  return isOutage(error) || isDatabaseFull(error) || ['ENOSPC', 'EDQUOT', 'no_space'].includes(code);
 }
 
 function faultOf({ ended_by, exit_code }: ScriptResult, { pinned }: RunMeans): string | null {

@@ -1,10 +1,15 @@
-import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import {
+  BeforeApplicationShutdown,
+  Injectable,
+  OnApplicationBootstrap,
+  OnModuleDestroy,
+} from '@nestjs/common';
 import { UNATTENDED_ENDS } from '../../../agents/runs/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { Leases } from '../../../platform/leases/index.js';
 import { Log } from '../../../platform/log/index.js';
-import { type DueTimer, DueTimers } from '../../../platform/schedule/index.js';
+import { DrainTimer, type DueTimer, DueTimers } from '../../../platform/schedule/index.js';
 import { AUTOMATION_RUNS_QUEUED, type AutomationRunRow, AutomationRunsStore } from '../records/index.js';
 import { AgentWork } from './agent-work.js';
 import { RunEnds } from './run-ends.js';
@@ -12,13 +17,15 @@ import { ScriptWork } from './script-work.js';
 
 /** Scripts that one process runs at once, and agents that it is about to start. */
 const MAX_AT_ONCE = 16;
-const RETRY_MS = 1000;
 
 /** Starts the runs that wait, where their lane has room, and takes up those of dead processes. */
 @Injectable()
-export class AutomationStarter implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class AutomationStarter implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly working = new Map<string, Promise<void>>();
+  /** Aborted when nothing more may begin. */
   private readonly closing = new AbortController();
+  /** Aborted when what has begun must end. */
+  private readonly stopping = new AbortController();
   private turn: Promise<void> = Promise.resolve();
   private queued: DueTimer | undefined;
   private ended: DueTimer | undefined;
@@ -32,6 +39,7 @@ export class AutomationStarter implements OnApplicationBootstrap, BeforeApplicat
     private readonly ends: RunEnds,
     private readonly leases: Leases,
     private readonly timers: DueTimers,
+    private readonly drain: DrainTimer,
     private readonly log: Log,
   ) {}
 
@@ -41,6 +49,7 @@ export class AutomationStarter implements OnApplicationBootstrap, BeforeApplicat
     this.queued = this.timers.start({
       topic: AUTOMATION_RUNS_QUEUED,
       take: () => this.take(),
+      next: () => this.runs.untilNext(),
       failure: 'starting the runs of automations failed; trying again',
     });
     this.ended = this.timers.start({
@@ -50,9 +59,18 @@ export class AutomationStarter implements OnApplicationBootstrap, BeforeApplicat
     });
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  /** What has not begun is put back, so that another process takes it. */
+  async onModuleDestroy(): Promise<void> {
     await Promise.all([this.queued?.close(), this.ended?.close()]);
     this.closing.abort(new Error('The service is stopping'));
+  }
+
+  /** Scripts that run get DRAIN_SECONDS. */
+  async beforeApplicationShutdown(): Promise<void> {
+    if (this.working.size > 0)
+      this.log.info({ automation_run_ids: [...this.working.keys()] }, 'waiting for automation runs');
+    await this.drain.wait(this.working.values());
+    this.stopping.abort(new Error('The service is stopping'));
     await Promise.allSettled(this.working.values());
   }
 
@@ -76,24 +94,21 @@ export class AutomationStarter implements OnApplicationBootstrap, BeforeApplicat
   }
 
   private async perform(run: AutomationRunRow): Promise<void> {
+    const signals = { closing: this.closing.signal, stopping: this.stopping.signal };
     try {
       if (run.kind === 'agent') await this.agents.start(run);
-      else await this.scripts.run(run, this.closing.signal);
+      else await this.scripts.run(run, signals);
     } catch (error) {
-      this.log.warn(
-        { err: error, automation_run_id: run.id },
-        'a run of an automation did not start; trying again',
-      );
-      await new Promise(resolve => setTimeout(resolve, RETRY_MS));
+      const isClosing = this.closing.signal.aborted;
+      if (!isClosing)
+        this.log.warn({ err: error, automation_run_id: run.id }, 'automation run did not begin, retrying');
       await this.database
-        .transaction(unit => this.runs.putBack(unit, run.id))
-        .catch(fault =>
-          this.log.warn({ err: fault, automation_run_id: run.id }, 'it is taken up a little later'),
-        );
+        .transaction(unit => this.runs.putBack(unit, run.id, { isDelayed: !isClosing }))
+        .catch(fault => this.log.warn({ err: fault, automation_run_id: run.id }, 'run not put back'));
     }
   }
 
-  /** A script may have done anything by then, so it is not run twice. */
+  /** A script whose program had begun may have done anything by then, so it is not run twice. */
   private recover(): Promise<void> {
     return this.inTurn(async () => {
       const known = [...this.working.keys()];

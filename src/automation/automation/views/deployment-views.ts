@@ -5,6 +5,7 @@ import type { VisibleWorkspace } from '../../../workspaces/core/index.js';
 import { Closures, TriggerSetups } from '../deploying/index.js';
 import { type DeploymentRow, DeploymentsStore, type TriggerRow, type VersionRow } from '../records/index.js';
 import type { DeploymentView, DriftView, TriggerView } from './automations.dto.js';
+import { inSnakeCase } from './snake-case.js';
 
 const FIRES_SHOWN = 10;
 
@@ -70,6 +71,6 @@ export class DeploymentViews {
     const { kind: _, ...config } = trigger.config;
     const { url = null, nextFires = [] } = this.setups.of(trigger.kind)?.facts(trigger) ?? {};
     const next = state === 'live' ? nextFires.map(time => time.toISOString()) : [];
-    return { id: trigger.id, kind: trigger.kind, config, url, next_fires: next };
+    return { id: trigger.id, kind: trigger.kind, config: inSnakeCase(config), url, next_fires: next };
   }
 }

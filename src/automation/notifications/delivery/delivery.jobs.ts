@@ -33,9 +33,9 @@ export class DeliveryJobs {
     private readonly dispatcher: Dispatcher,
   ) {}
 
-  /** Returns when to try again. */
+  /** Returns after how many milliseconds to try again. */
   @OnJob(deliverNotification)
-  async deliver({ delivery_id }: { delivery_id: string }): Promise<Date | undefined> {
+  async deliver({ delivery_id }: { delivery_id: string }): Promise<number | undefined> {
     const ready = await this.database.transaction(unit => this.prepare(unit, delivery_id));
     return ready && this.send(delivery_id, ready);
   }
@@ -45,15 +45,15 @@ export class DeliveryJobs {
     await this.settle([delivery_id], 'failed', GIVEN_UP);
   }
 
-  /** Returns when to try again. A digest of which nothing is left is not sent. */
+  /** Returns after how many milliseconds to try again. A digest of which nothing is left is not sent. */
   @OnJob(sendDigest)
-  async digest({ digest_id }: { digest_id: string }): Promise<Date | undefined> {
+  async digest({ digest_id }: { digest_id: string }): Promise<number | undefined> {
     const ready = await this.database.transaction(unit => this.prepareDigest(unit, digest_id));
     if (!ready) return undefined;
     const byTarget = [...Map.groupBy(ready.items, ({ delivery }) => delivery.target)];
     for (const [, items] of byTarget) {
       const again = await this.send(digest_id, { ...ready, items });
-      if (again) return again;
+      if (again !== undefined) return again;
     }
     await this.database.transaction(unit => this.deliveries.closeDigest(unit, digest_id));
     return undefined;
@@ -109,7 +109,7 @@ export class DeliveryJobs {
     return undefined;
   }
 
-  private async send(id: string, { channel, items }: Ready): Promise<Date | undefined> {
+  private async send(id: string, { channel, items }: Ready): Promise<number | undefined> {
     const [first] = items;
     if (!first?.delivery.target) return undefined;
     const notifications = items.map(({ notification }) => notification);
@@ -136,14 +136,14 @@ export class DeliveryJobs {
     { delivery: { attempts } }: Begun,
     ids: readonly string[],
     { message, askedMs }: RetryLater,
-  ): Promise<Date | undefined> {
+  ): Promise<number | undefined> {
     const planned = retryDelays[attempts - 1];
     if (planned === undefined) {
       await this.settle(ids, 'failed', message);
       return undefined;
     }
     await this.database.transaction(unit => this.deliveries.note(unit, ids, message));
-    return new Date(Date.now() + delayOf(planned, askedMs));
+    return delayOf(planned, askedMs);
   }
 
   private settle(ids: readonly string[], state: 'failed', reason: string): Promise<void> {

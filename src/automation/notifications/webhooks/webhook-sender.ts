@@ -1,11 +1,16 @@
-import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import {
+  BeforeApplicationShutdown,
+  Injectable,
+  OnApplicationBootstrap,
+  OnModuleDestroy,
+} from '@nestjs/common';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Leases } from '../../../platform/leases/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Mailer, writeLetter } from '../../../platform/mail/index.js';
-import { type DueTimer, DueTimers } from '../../../platform/schedule/index.js';
+import { DrainTimer, type DueTimer, DueTimers } from '../../../platform/schedule/index.js';
 import { post } from '../channels/index.js';
 import { type EndpointRow, EndpointsStore } from './endpoints.store.js';
 import { type ClaimedMessage, MessagesStore, type Outcome, WEBHOOKS_TOPIC } from './messages.store.js';
@@ -18,7 +23,7 @@ const GONE = 410;
 
 /** Makes the attempts that are due. */
 @Injectable()
-export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   /** By the id of the message. */
   private readonly underWay = new Map<string, Promise<void>>();
   /** A statement failed, so this process may hold messages that it knows nothing of. */
@@ -31,6 +36,7 @@ export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationS
     private readonly database: Database,
     private readonly leases: Leases,
     private readonly timers: DueTimers,
+    private readonly drain: DrainTimer,
     private readonly endpoints: EndpointsStore,
     private readonly messages: MessagesStore,
     private readonly outgoing: GuardedFetch,
@@ -49,8 +55,13 @@ export class WebhookSender implements OnApplicationBootstrap, BeforeApplicationS
     this.leases.recover('webhook', async () => this.timer?.wake());
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  async onModuleDestroy(): Promise<void> {
     await this.timer?.close();
+  }
+
+  /** An attempt that is cut off is made again, so that its receiver may get it twice. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.drain.wait(this.underWay.values());
     this.stopping.abort();
     await Promise.all(this.underWay.values());
   }

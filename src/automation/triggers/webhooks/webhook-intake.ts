@@ -15,6 +15,9 @@ import {
 import type { Hook } from './hooks.store.js';
 
 const PAUSED_SECONDS = 3600;
+const FULL_SECONDS = 60;
+/** Reason of a delivery that its sender is asked to send again. */
+const QUEUE_FULL = 'queue_full';
 
 /** What a sender is answered. */
 export interface WebhookAnswer {
@@ -122,8 +125,11 @@ export class WebhookIntake {
     });
   }
 
-  private async answersTo(unit: UnitOfWork, taken: readonly Taken[]): Promise<Map<string, WebhookAnswer>> {
-    const answers = new Map<string, WebhookAnswer>();
+  private async answersTo(
+    unit: UnitOfWork,
+    taken: readonly Taken[],
+  ): Promise<Map<string, WebhookAnswer | Error>> {
+    const answers = new Map<string, WebhookAnswer | Error>();
     const { wanted, copies, unwanted } = sorted(taken);
     for (const { id } of unwanted)
       answers.set(id, { delivery_id: id, run_id: null, status: 'filtered', duplicate: false });
@@ -141,14 +147,18 @@ export class WebhookIntake {
     for (const [at, answer] of (await this.accept(unit, accepted, again)).entries())
       answers.set(accepted[at]?.id ?? '', answer);
     for (const [one, first] of copies) {
-      answers.set(one.id, { ...(answers.get(first.id) as WebhookAnswer), duplicate: true });
-      repeated.push(one);
+      const answer = answers.get(first.id) as WebhookAnswer | Error;
+      if (answer instanceof Error) answers.set(one.id, answer);
+      else {
+        answers.set(one.id, { ...answer, duplicate: true });
+        repeated.push(one);
+      }
     }
     await this.deliveries.addAll(unit, [
       ...unwanted.map(one => ({ delivery: rowOf(one), end: { state: 'filtered' as const, reason: null } })),
       ...repeated.map(one => ({
         delivery: { ...rowOf(one), headers: {}, payload: undefined },
-        end: { state: 'duplicate' as const, reason: null, run_id: answers.get(one.id)?.run_id },
+        end: { state: 'duplicate' as const, reason: null, run_id: runIdOf(answers.get(one.id)) },
       })),
     ]);
     return answers;
@@ -176,7 +186,7 @@ export class WebhookIntake {
     unit: UnitOfWork,
     taken: readonly Taken[],
     again: ReadonlyMap<string, Seen>,
-  ): Promise<WebhookAnswer[]> {
+  ): Promise<(WebhookAnswer | Error)[]> {
     if (taken.length === 0) return [];
     const incoming = taken.map(({ id, deployment, definition, delivery }): Incoming => {
       const failed = again.get(id);
@@ -186,11 +196,17 @@ export class WebhookIntake {
       };
     });
     const accepted = await this.intake.acceptAll(unit, incoming);
-    return accepted.map(({ deliveryId, runId, state, reason }) => ({
-      ...{ delivery_id: deliveryId, run_id: runId, duplicate: false },
-      status: state === 'accepted' ? 'pending' : state === 'held' ? 'held' : 'skipped',
-      ...(reason !== null && { reason }),
-    }));
+    return accepted.map(({ deliveryId, runId, state, reason }) => {
+      if (reason === QUEUE_FULL)
+        return new Unavailable('A hundred runs of this automation wait already; send it again later', {
+          'retry-after': String(FULL_SECONDS),
+        });
+      return {
+        ...{ delivery_id: deliveryId, run_id: runId, duplicate: false },
+        status: state === 'accepted' ? 'pending' : state === 'held' ? 'held' : 'skipped',
+        ...(reason !== null && { reason }),
+      };
+    });
   }
 
   /** What became of the delivery that had the key before. */
@@ -200,7 +216,7 @@ export class WebhookIntake {
     const status = run?.status ?? (first?.state === 'held' ? 'held' : 'skipped');
     return {
       answer: { delivery_id: deliveryId, run_id: run?.id ?? null, status, duplicate: true },
-      isFailed: status === 'error',
+      isFailed: status === 'error' || first?.reason === QUEUE_FULL,
       attempt: run?.attempt ?? 1,
     };
   }
@@ -242,6 +258,9 @@ function sorted(taken: readonly Taken[]): {
 const rowOf = ({ delivery, deployment: { id, workspace_id, version } }: Taken) => ({
   ...{ ...delivery, workspace_id, deployment_id: id, version },
 });
+
+const runIdOf = (answer: WebhookAnswer | Error | undefined): string | null =>
+  answer === undefined || answer instanceof Error ? null : answer.run_id;
 
 interface Seen {
   readonly answer: WebhookAnswer;

@@ -53,9 +53,9 @@ export class SiteBuilds implements BeforeApplicationShutdown {
   async run(
     { version_id: id, site_id }: { version_id: string; site_id: string },
     { signal }: Attempt,
-  ): Promise<Date | undefined> {
+  ): Promise<number | undefined> {
     // Given up a moment ago, it may come back before the queue of this process is closed: it is for another one.
-    if (this.closing.signal.aborted) return new Date(Date.now() + HANDOVER_MS);
+    if (this.closing.signal.aborted) return HANDOVER_MS;
     const site = await this.sites.find(site_id);
     if (!site) return undefined;
     // A job may come twice: the queue gives it again to whoever took over a lost build.
@@ -67,7 +67,7 @@ export class SiteBuilds implements BeforeApplicationShutdown {
     try {
       return await work;
     } catch (error) {
-      if (stopping.aborted) return new Date();
+      if (stopping.aborted) return 0;
       throw error;
     } finally {
       this.active.delete(id);
@@ -97,12 +97,12 @@ export class SiteBuilds implements BeforeApplicationShutdown {
     await this.build.forget(site_id);
   }
 
-  private async begin(site: SiteRow, id: string, stopping: AbortSignal): Promise<Date | undefined> {
+  private async begin(site: SiteRow, id: string, stopping: AbortSignal): Promise<number | undefined> {
     const attempt = await this.versions.claim(id);
     if (!attempt) {
       // The process that has it may be gone, and not known to be yet. One of another version starts this one at its end.
       const version = await this.versions.find(site.id, id);
-      return version?.state === 'building' ? new Date(Date.now() + RETRY_MS) : undefined;
+      return version?.state === 'building' ? RETRY_MS : undefined;
     }
     const started = performance.now();
     const cancelled = this.watch(attempt);

@@ -44,7 +44,7 @@ export const runsSettings = {
   ),
   drainSeconds: setting(
     'DRAIN_SECONDS',
-    'How long SIGTERM waits for work in flight before it is handed back.',
+    'How long SIGTERM waits for agents, scripts and deliveries in flight before they are handed back or ended.',
     asInteger(0, 3600),
     8,
   ),
