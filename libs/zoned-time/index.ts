@@ -1,1 +1,8 @@
-export { daysAfter, instantOf, isTimeZone, localTimeOf, suggestedZone, weekdayOf } from './zoned-time.js';
+export {
+  daysAfter,
+  instantOf,
+  isTimeZone,
+  localTimeOf,
+  weekdayOf,
+  zoneOfAbbreviation,
+} from './zoned-time.js';

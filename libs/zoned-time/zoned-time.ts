@@ -1,5 +1,3 @@
-import { didYouMean } from '#libs/did-you-mean/index.js';
-
 const DAY_MS = 86_400_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -57,9 +55,8 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** What to write instead of a text that is no time zone; null where nothing is close to it. */
-export const suggestedZone = (text: string): string | null =>
-  ABBREVIATIONS[text.toUpperCase()] ?? didYouMean(text, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
+/** The zone that is meant by an abbreviation; undefined for any other text. */
+export const zoneOfAbbreviation = (text: string): string | undefined => ABBREVIATIONS[text.toUpperCase()];
 
 export function localTimeOf(instant: Date, zone: string): LocalTime {
   const text = new Date(instant.getTime() + offsetAt(instant.getTime(), zone)).toISOString();

@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import { toDouble } from '#libs/exact-json/index.js';
 import type { Filter } from '#libs/value-filter/index.js';
-import { instantOf, isTimeZone, suggestedZone } from '#libs/zoned-time/index.js';
+import { instantOf, isTimeZone, zoneOfAbbreviation } from '#libs/zoned-time/index.js';
 import { CronSchedule, InvalidCron } from '../../../platform/schedule/index.js';
 import type { YamlMapping } from '../../../workspaces/yaml-files/index.js';
 import {
@@ -85,11 +85,8 @@ function zoneOf(rules: YamlMapping): string {
     return 'UTC';
   }
   if (isTimeZone(zone)) return zone;
-  rules.error(
-    'timezone',
-    `is no IANA time zone: ${zone}`,
-    `timezone: ${suggestedZone(zone) ?? 'Europe/Berlin'}`,
-  );
+  const meant = zoneOfAbbreviation(zone) ?? didYouMean(zone, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
+  rules.error('timezone', `is no IANA time zone: ${zone}`, `timezone: ${meant ?? 'Europe/Berlin'}`);
   return 'UTC';
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isTimeZone, suggestedZone } from '#libs/zoned-time/index.js';
+import { isTimeZone, zoneOfAbbreviation } from '#libs/zoned-time/index.js';
 import { OrganizationsStore } from '../../../identity/organizations/index.js';
 import { type Actor, requireScope } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
@@ -142,7 +142,7 @@ const fieldsOf = ({ organization_id, type_or_category, channel, mode }: Preferen
 
 function requireSound({ timezone, quiet_from, quiet_to, days }: ScheduleFields): void {
   if (!isTimeZone(timezone)) {
-    const meant = suggestedZone(timezone) ?? 'Europe/Berlin';
+    const meant = zoneOfAbbreviation(timezone) ?? 'Europe/Berlin';
     throw new Invalid(`schedule.timezone: ${timezone} is not an IANA time zone; use ${meant}`);
   }
   if ((quiet_from === null) !== (quiet_to === null) || (quiet_from !== null && quiet_from === quiet_to))
