@@ -258,6 +258,31 @@ describe('the address of the service', () => {
       expect(body.openapi).toMatch(/\/api\/openapi\.json$/);
     }
   });
+
+  it.each([
+    ['/nothing/here', 404, 'No such endpoint'],
+    ['/api/nothing', 404, 'No such endpoint'],
+    ['/api/workspaces', 401, 'Sign in, or send an API key'],
+    ['/api/integrations/callback', 400, 'The address lacks its state: start again'],
+    ['/%zz', 400, 'malformed percent escape'],
+  ])(
+    'says what is wrong as a page to browsers, and as JSON to programs: %s',
+    async (path, status, detail) => {
+      const page = await service.stranger.raw('GET', path, { headers: { accept: 'text/html,*/*;q=0.8' } });
+      expect([page.status, page.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8']);
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+      const html = await page.text();
+      expect(html).toContain(detail);
+      expect(html).toContain('<a href="/">To the start page</a>');
+      if (path === '/api/integrations/callback') return;
+      const told = await service.stranger.raw('GET', path);
+      expect([told.status, told.headers.get('content-type'), await told.json()]).toEqual([
+        ...[status, 'application/json; charset=utf-8'],
+        { detail: expect.stringContaining(detail) },
+      ]);
+      expect(told.headers.get('vary')).toContain('Accept');
+    },
+  );
 });
 
 // Last, as another service takes the strategies of sign-in over from the first.

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { escapeHtml } from '#libs/html/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import {
   type FormPlace,
   type HtmlPage,
-  problemHtml,
+  problemPage,
   readFields,
+  START_WAY,
   sendOn,
   sendPage,
 } from '../../platform/pages/index.js';
@@ -105,9 +105,7 @@ async function showProblems(opened: OpenPage, work: (opened: OpenPage) => Promis
     const problem = problemOf(error);
     if (!problem) throw error;
     const isForm = opened.request.method === 'POST';
-    const [back, label] = isForm ? [opened.address, 'Start again'] : ['/', 'To the start page'];
-    const body = `${problemHtml(`${problem.detail}.`)}
-<p><a href="${escapeHtml(back)}">${label}</a></p>`;
-    sendPage(opened.reply, { title: 'This did not work', body }, problem.status, problem.headers);
+    const way = isForm ? { href: opened.address, label: 'Start again' } : START_WAY;
+    sendPage(opened.reply, problemPage(problem.detail, way), problem.status, problem.headers);
   }
 }

@@ -4,6 +4,7 @@ import { DATA_POLICY } from '#libs/fastify-hardening/index.js';
 import { isDatabaseFull, isOutage } from '#libs/resilient-postgres/index.js';
 import { InsufficientStorage, Problem, problemOf, Unavailable } from '../errors/index.js';
 import { Log } from '../log/index.js';
+import { problemPage, START_WAY, sendPage, takesPages } from '../pages/index.js';
 
 /** Fastify's own errors (a body too large, a malformed address) in our words. */
 const FASTIFY_DETAILS: Record<string, string> = {
@@ -29,7 +30,7 @@ function httpExceptionDetail(error: HttpException): string {
   return error.message;
 }
 
-/** Answers `{"detail"}` for every failure; what is not a known problem is a bug: logged, and answered with no more than that. */
+/** Answers `{"detail"}` for every failure, or a page where a browser asks; what is not a known problem is a bug: logged, and answered with no more than that. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly log: Log) {}
@@ -46,6 +47,11 @@ export class ProblemFilter implements ExceptionFilter {
       return;
     }
     void reply.header('x-request-id', request.id);
+    void reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept'].flat().join(', '));
+    if (takesPages(request)) {
+      sendPage(reply, problemPage(problem.detail, START_WAY), problem.status, problem.headers);
+      return;
+    }
     // Also of what never came to the hooks that say so for every answer.
     void reply.header('x-content-type-options', 'nosniff').header('content-security-policy', DATA_POLICY);
     void reply.status(problem.status).headers(problem.headers).type('application/json; charset=utf-8');

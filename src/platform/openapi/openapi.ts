@@ -58,7 +58,7 @@ const ABOUT = [
   '**Try it here**: press *Authorize*, paste an API key (after a first start: `api_key` in `.atelier/credentials.json`), open ' +
     '`POST /api/agent/message` and press *Execute*. The examples then use ids of your own: the workspace Welcome, where you ' +
     'have one.',
-  'Success is 200 with a JSON object. Errors are `{"detail": "<one sentence that says what to do>"}` with the matching status.',
+  'Success is 200 with a JSON object. Errors are `{"detail": "<one sentence that says what to do>"}` with the matching status; a browser, which asks for `text/html`, gets a page.',
   'In a body, null for an optional field is the same as leaving it out; where null is a value, the field says what it means.',
   'Requests a minute are limited for each credential, and for each address (IPv6: each /64) without a valid one. The ' +
     'headers `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers) tell the limit `q`, what is left ' +

@@ -9,4 +9,14 @@ export {
   signInFields,
   signInForm,
 } from './forms.js';
-export { type HtmlPage, htmlDocument, htmlHeaders, problemHtml, sendOn, sendPage } from './page.js';
+export {
+  type HtmlPage,
+  htmlDocument,
+  htmlHeaders,
+  problemHtml,
+  problemPage,
+  START_WAY,
+  sendOn,
+  sendPage,
+  takesPages,
+} from './page.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { documentHtml, escapeHtml } from '#libs/html/index.js';
 
 /** How our own pages look; those of shared files have a style of their own. */
@@ -102,6 +102,19 @@ export function sendPage(
     .headers({ ...headers, ...htmlHeaders(page) })
     .send(htmlDocument(page));
 }
+
+/** Whether whoever asks takes a page: a browser, not a program. */
+export const takesPages = ({ headers }: FastifyRequest): boolean =>
+  (headers.accept ?? '').includes('text/html');
+
+/** What went wrong, as a page of its own, with a way on. */
+export const problemPage = (detail: string, way: { href: string; label: string }): HtmlPage => ({
+  title: 'This did not work',
+  body: `${problemHtml(`${detail}.`)}
+<p><a href="${escapeHtml(way.href)}">${escapeHtml(way.label)}</a></p>`,
+});
+
+export const START_WAY = { href: '/', label: 'To the start page' };
 
 /** Sends the browser on to a page of ours; its address may hold a token, which is sent to no one. */
 export function sendOn(reply: FastifyReply, location: string): FastifyReply {
