@@ -4,15 +4,13 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import type { Cancellation } from './cancellation.js';
-import { type AnswerObserver, isObservable, type ObservableModel } from './observable-model.js';
 import { type CountingModel, isCounting } from './token-count.js';
 
 /** Loads a provider's SDK. */
 export type LoadProvider = () => Promise<{ languageModel(id: string): LanguageModelV4 }>;
 
 /** A model whose provider's SDK is loaded with its first call: most installations use one of them, or none for hours. */
-export class LazyModel implements CountingModel, ObservableModel {
+export class LazyModel implements CountingModel {
   readonly specificationVersion = 'v4';
 
   private readonly open: () => Promise<LanguageModelV4>;
@@ -36,15 +34,6 @@ export class LazyModel implements CountingModel, ObservableModel {
 
   async doStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
     return (await this.open()).doStream(options);
-  }
-
-  async observe(
-    options: LanguageModelV4CallOptions,
-    cancellation: Cancellation,
-    observer: AnswerObserver,
-  ): Promise<boolean> {
-    const model = await this.open();
-    return isObservable(model) && model.observe(options, cancellation, observer);
   }
 
   async countTokens(options: LanguageModelV4CallOptions): Promise<number | undefined> {

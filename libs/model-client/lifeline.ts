@@ -1,6 +1,5 @@
-import type { Cancellation } from './cancellation.js';
+import { onBytes } from './answer-bytes.js';
 import { ModelError } from './model-error.js';
-import { onBytes } from './wire/bytes.js';
 
 export interface StreamTimeouts {
   /** From the call to the first byte of the answer's body. */
@@ -16,7 +15,7 @@ const OVER = new Error('The answer is over, or has no reader any more');
  * Bounds one attempt: it ends when the caller aborts or the server stays silent for too long. Its reason, which `signal` has
  * too, is the {@link ModelError} to throw.
  */
-export class Lifeline implements Cancellation {
+export class Lifeline {
   readonly #listeners = new Set<(reason: unknown) => void>();
   readonly #abort = () => this.#end(new ModelError('aborted', 'The model call was aborted.'));
   #controller: AbortController | undefined;

@@ -6,7 +6,6 @@ import type {
 import { modelLabel, toModelError } from './error-mapping.js';
 import { Lifeline, type StreamTimeouts } from './lifeline.js';
 import { ModelError } from './model-error.js';
-import { isObservable, type ObservableModel } from './observable-model.js';
 
 export type AnswerPart = Exclude<LanguageModelV4StreamPart, { type: 'error' }>;
 
@@ -25,8 +24,7 @@ export async function readAnswer(
   const intake = new Intake(model, lifeline, take);
   try {
     if (lifeline.reason) throw lifeline.reason;
-    if (!isObservable(model) || !(await observed(model, options, lifeline, intake)))
-      await readStream(model, options, lifeline, intake);
+    await readStream(model, options, lifeline, intake);
     if (!intake.isFinished) throw cutStream(model);
   } catch (error) {
     if (intake.refusal) throw intake.refusal.error;
@@ -66,28 +64,6 @@ class Intake {
       throw error;
     }
   }
-}
-
-/** False where the model is to be asked for a stream. */
-function observed(
-  model: ObservableModel,
-  options: LanguageModelV4CallOptions,
-  lifeline: Lifeline,
-  intake: Intake,
-): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    lifeline.onCancel(reject);
-    const observer = {
-      heard: () => lifeline.beat(),
-      part: (part: LanguageModelV4StreamPart) => intake.take(part),
-      end: () => resolve(true),
-      fail: reject,
-    };
-    const begun = (isObserved: boolean) => {
-      if (!isObserved) resolve(false);
-    };
-    model.observe(options, lifeline, observer).then(begun, reject);
-  });
 }
 
 async function readStream(

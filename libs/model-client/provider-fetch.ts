@@ -1,5 +1,5 @@
-import { listenerOf } from './wire/bytes.js';
-import { errorText } from './wire/error-body.js';
+import { listenerOf } from './answer-bytes.js';
+import { errorText } from './error-body.js';
 
 /**
  * The `fetch` given to the SDKs. It follows no redirect (a custom key header would travel along), reports the bytes of

@@ -20,11 +20,7 @@ export interface ProviderSettings {
   google?: KeySettings;
   /** Servers that speak OpenAI's chat completions: Ollama, vLLM, LM Studio, OpenRouter … */
   compatible?: { name: string; baseUrl: string; apiKey?: string; models: string[] }[];
-  /** What reads the answers of Anthropic and of compatible servers: this library (`native`, the default), or the AI SDK. */
-  client?: ModelClient;
 }
-
-export type ModelClient = 'native' | 'sdk';
 
 export interface Provider {
   name: string;
@@ -51,30 +47,20 @@ function withVersion(name: string, url: string): string {
 
 type Options = { apiKey: string; baseURL: string; fetch: typeof globalThis.fetch };
 
-const LOAD: Record<
-  'openai' | 'anthropic' | 'google',
-  (options: Options, client: ModelClient) => ReturnType<LoadProvider>
-> = {
+const LOAD: Record<'openai' | 'anthropic' | 'google', (options: Options) => ReturnType<LoadProvider>> = {
   openai: async options => (await import('@ai-sdk/openai')).createOpenAI(options),
-  anthropic: async (options, client) =>
-    client === 'sdk'
-      ? (await import('@ai-sdk/anthropic')).createAnthropic(options)
-      : (await import('./wire/anthropic.js')).anthropicModels(options),
+  anthropic: async options => (await import('./anthropic-models.js')).anthropicModels(options),
   google: async options => (await import('@ai-sdk/google')).createGoogle(options),
 };
 const ORDER = ['anthropic', 'openai', 'google'] as const;
 
 /** The configured providers. Throws an Error an operator can act on when the settings make no sense. */
 export function openProviders(settings: ProviderSettings): Provider[] {
-  const { client = 'native' } = settings;
   const wellKnown = ORDER.flatMap(name => {
     const given = settings[name];
-    return given ? [openWellKnown(name, given, client)] : [];
+    return given ? [openWellKnown(name, given)] : [];
   });
-  const providers = [
-    ...wellKnown,
-    ...(settings.compatible ?? []).map(server => openCompatible(server, client)),
-  ];
+  const providers = [...wellKnown, ...(settings.compatible ?? []).map(openCompatible)];
   const taken = new Set<string>([...ORDER.filter(name => !settings[name]), DEMO_PROVIDER]);
   for (const { name } of providers) {
     if (taken.has(name)) throw new Error(`The model provider name "${name}" is reserved or used twice.`);
@@ -83,29 +69,23 @@ export function openProviders(settings: ProviderSettings): Provider[] {
   return providers;
 }
 
-function openWellKnown(
-  name: (typeof ORDER)[number],
-  { apiKey, baseUrl }: KeySettings,
-  client: ModelClient,
-): Provider {
+function openWellKnown(name: (typeof ORDER)[number], { apiKey, baseUrl }: KeySettings): Provider {
   if (apiKey.trim() === '') throw new Error(`The API key of the model provider "${name}" is empty.`);
   const baseURL = withVersion(name, checkedUrl(name, baseUrl ?? BASE_URL[name]));
-  const load = once(() => LOAD[name]({ apiKey, baseURL, fetch: providerFetch(apiKey) }, client));
+  const load = once(() => LOAD[name]({ apiKey, baseURL, fetch: providerFetch(apiKey) }));
   return { name, models: CATALOGUE[name], open: id => new LazyModel(name, id, load) };
 }
 
-function openCompatible(
-  server: NonNullable<ProviderSettings['compatible']>[number],
-  client: ModelClient,
-): Provider {
+function openCompatible(server: NonNullable<ProviderSettings['compatible']>[number]): Provider {
   const { name, baseUrl, apiKey, models } = server;
   if (!/^[a-z0-9][a-z0-9_-]*$/i.test(name)) {
     throw new Error(`The model provider name "${name}" must consist of letters, digits, "-" and "_".`);
   }
   const settings = { name, baseURL: checkedUrl(name, baseUrl), apiKey, fetch: providerFetch(apiKey) };
   const load = once(async () => {
-    const { chatModels, sdkChatModels } = await import('./wire/chat.js');
-    return client === 'sdk' ? sdkChatModels(settings) : chatModels(settings);
+    const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+    // Without it most servers report no usage in a stream.
+    return createOpenAICompatible({ ...settings, includeUsage: true });
   });
   return {
     name,

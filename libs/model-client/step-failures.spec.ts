@@ -26,12 +26,6 @@ const PROTOCOLS = [
     start: () => FakeAnthropic.start(),
     find: (baseUrl: string) => new ModelRegistry({ anthropic: { apiKey: KEY, baseUrl } }).find('anthropic/m'),
   },
-  {
-    name: 'messages, read by the SDK',
-    start: () => FakeAnthropic.start(),
-    find: (baseUrl: string) =>
-      new ModelRegistry({ anthropic: { apiKey: KEY, baseUrl }, client: 'sdk' }).find('anthropic/m'),
-  },
 ];
 
 const unhandled: unknown[] = [];

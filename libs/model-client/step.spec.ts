@@ -45,12 +45,9 @@ const PROTOCOLS: Protocol[] = [
   },
 ];
 
-const CLIENTS = ['native', 'sdk'] as const;
-const CASES = PROTOCOLS.flatMap(protocol => CLIENTS.map(client => ({ ...protocol, client })));
-
-describe.each(CASES)('a step over $name, $client', ({ start, settings, id, path, client }) => {
+describe.each(PROTOCOLS)('a step over $name', ({ start, settings, id, path }) => {
   let server: ScriptedServer;
-  const model = () => new ModelRegistry({ ...settings(server.url), client }).find(id);
+  const model = () => new ModelRegistry(settings(server.url)).find(id);
 
   beforeEach(async () => {
     server = await start();

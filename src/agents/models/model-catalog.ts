@@ -102,7 +102,6 @@ function providerSettings(config: Config): ProviderSettings {
     anthropic: provider(config.anthropicApiKey, config.anthropicBaseUrl),
     google: provider(config.googleApiKey, config.googleBaseUrl),
     compatible: compatibleBaseUrl ? [{ name, baseUrl: compatibleBaseUrl, apiKey, models }] : [],
-    client: config.modelClient,
   };
 }
 

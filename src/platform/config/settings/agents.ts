@@ -1,5 +1,4 @@
 import {
-  asChoice,
   asInteger,
   asJsonFile,
   asNames,
@@ -104,12 +103,6 @@ export const modelsSettings = {
     'How long a model may be silent before its call counts as failed.',
     asInteger(1, 3600),
     120,
-  ),
-  modelClient: setting(
-    'MODEL_CLIENT',
-    'What reads the answers of Anthropic and of OpenAI-compatible servers: native, or sdk (the AI SDK, which takes more processor time).',
-    asChoice(['native', 'sdk']),
-    'native',
   ),
   modelConcurrency: setting(
     'MODEL_CONCURRENCY',

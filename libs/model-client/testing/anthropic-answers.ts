@@ -1,4 +1,4 @@
-import { type Answer, eventsOf } from './both-readers.js';
+import { type Answer, eventsOf } from './answers.js';
 
 const START = {
   type: 'message_start',
@@ -48,7 +48,7 @@ const failed = (type: string, extra: object = {}) => ({
   error: { type, message: `It says ${type}`, ...extra },
 });
 
-/** Answers that are read like the SDK reads them. */
+/** Answers of Anthropic's messages. */
 export const anthropicAnswers: Record<string, Answer> = {
   text: ended('end_turn', ...text(0, 'Grüße ', '👩‍👩‍👧 – 漢字', '')),
   'several texts': ended('end_turn', ...text(0, 'One'), ...text(1, 'Two')),
@@ -225,25 +225,4 @@ export const anthropicAnswers: Record<string, Answer> = {
     STOP,
   ),
   'a huge event': ended('end_turn', ...text(0, 'ä'.repeat(300_000))),
-};
-
-/** Answers that say "A", whose like the SDK refuses. */
-export const tolerableAnthropicAnswers: Record<string, Answer> = {
-  'an unknown event': ended('end_turn', { type: 'mood', mood: 'good' }, ...text(0, 'A')),
-  'an unknown block': ended(
-    'end_turn',
-    open(0, { type: 'hologram' }),
-    json(0, '{}'),
-    close(0),
-    ...text(1, 'A'),
-  ),
-  'an unknown delta': ended(
-    'end_turn',
-    open(0, { type: 'text' }),
-    delta(0, { type: 'smile' }),
-    delta(0, { type: 'text_delta', text: 'A' }),
-    close(0),
-  ),
-  'an event that is no object': ended('end_turn', 'data: null\n\n', ...text(0, 'A')),
-  'a connection that breaks after the end': { ...ended('end_turn', ...text(0, 'A')), cut: true },
 };

@@ -1,4 +1,4 @@
-import { type Answer, eventsOf } from './both-readers.js';
+import { type Answer, eventsOf } from './answers.js';
 
 const BASE = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_760_000_000, model: 'small-1' };
 const USAGE = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
@@ -27,7 +27,7 @@ const ended = (reason: string, ...deltas: (object | string)[]) =>
     DONE,
   );
 
-/** Answers that are read like the SDK reads them. */
+/** Answers of servers that speak OpenAI's chat completions, each in its own way. */
 export const chatAnswers: Record<string, Answer> = {
   text: ended('stop', chunk({ content: 'Grüße ' }), chunk({ content: '👩‍👩‍👧 – 漢字' })),
   'a call in pieces': ended(
@@ -172,13 +172,4 @@ export const chatAnswers: Record<string, Answer> = {
     DONE,
   ),
   'a huge event': ended('stop', chunk({ content: 'ä'.repeat(300_000) })),
-};
-
-/** Answers that say "A", whose like the SDK refuses. */
-export const tolerableChatAnswers: Record<string, Answer> = {
-  'an event that is no object': eventsOf('data: 3\n\n', chunk({ content: 'A' }, 'stop')),
-  'an event without choices': eventsOf({ ...BASE }, chunk({ content: 'A' }, 'stop')),
-  'another role': eventsOf(chunk({ role: 'model', content: 'A' }, 'stop')),
-  'an error of null': eventsOf({ ...chunk({ content: 'A' }, 'stop'), error: null }),
-  'a connection that breaks after the end': { ...eventsOf(chunk({ content: 'A' }, 'stop'), DONE), cut: true },
 };
