@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseJson } from '#libs/exact-json/index.js';
 import type { FakeOAuthProvider } from '../fakes/oauth-provider.js';
 import type { Client, Json } from '../harness/client.js';
 import {
@@ -38,7 +39,7 @@ beforeAll(async () => {
 beforeEach(() => {
   Object.assign(provider, {
     ...{ account: 'octocat', consents: true, rotates: true, expiresIn: 3600, refreshExpiresIn: undefined },
-    ...{ iss: undefined, fault: undefined, delayMs: 0 },
+    ...{ iss: undefined, fault: undefined, delayMs: 0, accountId: undefined },
   });
   provider.apiRequests.length = 0;
   provider.tokenRequests.length = 0;
@@ -275,6 +276,14 @@ describe('authorizing again', () => {
     expect(await one(id)).toMatchObject({ id, account: { label: 'hubot' } });
     // The answer counts once.
     expect((await at.submit(again, again.url.pathname, { answer: 'yes' })).status).toBe(410);
+  });
+
+  it('tells accounts apart whose ids are numbers that only differ in their last digit', async () => {
+    provider.accountId = parseJson('8202522731445525542');
+    const id = await shared();
+    expect(await one(id)).toMatchObject({ account: { id: '8202522731445525542' } });
+    provider.accountId = parseJson('8202522731445525543');
+    expect((await authorize(await reauthorize(id), ada)).text).toContain('another account');
   });
 
   it('mends what needs it, of which its people are notified', async () => {

@@ -55,6 +55,8 @@ export class FakeOAuthProvider {
   readonly clientSecret = `secret/of+atelier ${randomUUID()}`;
   /** Who is signed in there. */
   account = 'octocat';
+  /** Of the account, as JSON has it; by default a text. */
+  accountId: unknown;
   /** It is not asked; false: no. */
   consents = true;
   rotates = true;
@@ -161,7 +163,7 @@ export class FakeOAuthProvider {
     const isKey = request.headers['x-api-key'] === 'key-that-is-good';
     if (!grant && !isKey) return void json(401, { error: 'invalid_token' });
     if (url.pathname === '/user')
-      return void json(200, { id: `id-of-${grant?.account}`, login: grant?.account });
+      return void json(200, { id: this.accountId ?? `id-of-${grant?.account}`, login: grant?.account });
     if (url.pathname === '/api/echo/in') {
       const form = url.searchParams.get('form') as keyof typeof ECHOES;
       const [echoed, encoding] = ECHOES[form](String(request.headers.authorization));

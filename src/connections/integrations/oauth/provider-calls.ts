@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { parseJson } from '#libs/exact-json/index.js';
 import { GuardedFetch, GuardedFetchError, retryAfterMs } from '#libs/guarded-fetch/index.js';
 import {
   ClientRejected,
@@ -223,7 +224,7 @@ function beyondInstallation({ repositories, permissions }: CredentialLimits): st
 
 function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { isExactNumber, textOf } from '#libs/exact-json/index.js';
 import { checked } from '../../../platform/dto/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import { ProviderDefinition } from './definition.js';
@@ -77,5 +78,7 @@ export function textAt(value: unknown, path: string): string | undefined {
       typeof at === 'object' && at !== null && Object.hasOwn(at, name)
         ? (at as Record<string, unknown>)[name]
         : undefined;
-  return typeof at === 'string' || typeof at === 'number' ? String(at).slice(0, 200) : undefined;
+  return typeof at === 'string' || typeof at === 'number' || isExactNumber(at)
+    ? textOf(at).slice(0, 200)
+    : undefined;
 }
