@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { parseJson } from '#libs/exact-json/index.js';
 import { cutText, firstLines, fitted, lengthOf } from './bounded-json.js';
 
 describe('a value that is too long', () => {
@@ -28,6 +29,11 @@ describe('a value that is too long', () => {
 it('counts the characters of JSON; of what is no JSON there are none', () => {
   expect(lengthOf({ a: '"' })).toBe('{"a":"\\""}'.length);
   expect(lengthOf(undefined)).toBe(0);
+});
+
+it('keeps the digits of numbers in what it cuts', () => {
+  const value = parseJson(`{"id":8202522731445525542,"text":"${'x'.repeat(3_000)}"}`);
+  expect(JSON.stringify(fitted(value, 2_500))).toMatch(/^\{"id":8202522731445525542,"text":"x+\\n…/);
 });
 
 it('cuts no character in half', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { parseJson } from '#libs/exact-json/index.js';
 import { canonicalJson, NestedTooDeeply } from './index.js';
 
 describe('canonical JSON', () => {
@@ -22,6 +23,12 @@ describe('canonical JSON', () => {
 
   it('is the same whatever the order, and leaves out what is undefined', () => {
     expect(canonicalJson({ a: 1, b: { d: -0, c: undefined } })).toBe(canonicalJson({ b: { d: 0 }, a: 1 }));
+  });
+
+  it('has all digits of numbers that no double is equal to', () => {
+    expect(canonicalJson(parseJson('{"b":[1e400],"a":8202522731445525542}'))).toBe(
+      '{"a":8202522731445525542,"b":[1e400]}',
+    );
   });
 
   it('refuses what is nested too deeply', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { parseJson } from '#libs/exact-json/index.js';
 import { storable } from './database.js';
 
 /** What is stored of a value. */
@@ -20,5 +21,10 @@ describe('JSON that can be stored', () => {
   ])('has something else for %s, however deep', (_, text, instead) => {
     expect(stored(text)).toBe(instead);
     expect(stored({ a: [{ b: text, c: 'c🙂' }] })).toEqual({ a: [{ b: instead, c: 'c🙂' }] });
+  });
+
+  it('keeps the digits of numbers, also where a text is mended', () => {
+    const value = parseJson('{"id":8202522731445525542,"text":"a\\u0000b"}');
+    expect(storable(value)).toBe('{"id":8202522731445525542,"text":"a\ufffdb"}');
   });
 });
