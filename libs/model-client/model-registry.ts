@@ -1,4 +1,5 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { LRUCache } from 'lru-cache';
 import { type CatalogueEntry, type ModelInputKind, PROVIDER_INPUT } from './catalogue.js';
 import type { ModelPrice } from './cost.js';
 import { DEMO_NAME, DEMO_PROVIDER, DemoModel } from './demo-model.js';
@@ -34,7 +35,7 @@ export class ModelRegistry {
   readonly #providers: Map<string, Provider>;
   readonly #stated: Map<string, StatedModel>;
   readonly #defaultId: string;
-  readonly #open = new Map<string, LanguageModelV4>();
+  readonly #open = new LRUCache<string, LanguageModelV4>({ max: MAX_OPEN_MODELS });
 
   /**
    * @param o.prices the operator's own figures, which extend and override the built-in catalogue
@@ -86,7 +87,6 @@ export class ModelRegistry {
     const found = this.#locate(id);
     const model = this.#open.get(id) ?? found?.provider.open(found.name);
     if (!model) return undefined;
-    if (this.#open.size >= MAX_OPEN_MODELS) this.#open.clear();
     this.#open.set(id, model);
     return model;
   }

@@ -4,7 +4,7 @@
  * that it takes to list, search and zip it.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
@@ -226,7 +226,7 @@ async function memoryDuring(service, what, work) {
 
 /** Where the system has one: what is compared is work, not a disk. */
 function folderOnTmpfs() {
-  const made = mkdtempSync(path.join(isExecutable('/dev/shm') ? '/dev/shm' : tmpdir(), 'atelier-bench-'));
+  const made = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'atelier-bench-'));
   chmodSync(made, 0o755);
   onEnd(() => rmSync(made, { recursive: true, force: true }));
   return made;

@@ -1,5 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import { type Actor, type Effect, SharedLookups } from '../../platform/access/index.js';
 import type { Verdict } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
@@ -37,7 +38,7 @@ const MAX_KNOWN = 1000;
 export class ApprovalPolicies implements OnModuleInit {
   private readonly lookups = new SharedLookups<ApprovalPolicy>();
   /** What runs read, which holds until a policy is set. */
-  private readonly known = new Map<string, { policy: ApprovalPolicy; mark: number }>();
+  private readonly known = new LRUCache<string, { policy: ApprovalPolicy; mark: number }>({ max: MAX_KNOWN });
 
   constructor(
     private readonly database: Database,
@@ -72,10 +73,7 @@ export class ApprovalPolicies implements OnModuleInit {
     if (known && known.mark === mark) return known.policy;
     const policy = await this.read(workspaceId);
     if (mark === undefined || dryRun()) return policy;
-    this.known.delete(workspaceId);
     this.known.set(workspaceId, { policy, mark });
-    const [oldest = ''] = this.known.keys();
-    if (this.known.size > MAX_KNOWN) this.known.delete(oldest);
     return policy;
   }
 

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { Config } from '../../platform/config/index.js';
 import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { Invalid } from '../../platform/errors/index.js';
@@ -9,13 +10,14 @@ const TOPIC = defineTopic('model-settings')();
 /** A signal may be lost with its connection. */
 const BELIEVED_MS = 5_000;
 const MAX_KNOWN = 10_000;
+const settingsCache = () => new LRUCache<string, ModelSettings>({ max: MAX_KNOWN, ttl: BELIEVED_MS });
 
 /** Where organizations' decisions about models are kept. Asked for at every run, so what was read is kept until it changes. */
 @Injectable()
 export class ModelSettingsStore {
   /** Of organizations whose admins have decided nothing. */
   private readonly undecided: ModelSettings;
-  private known = new Map<string, { settings: ModelSettings; until: number }>();
+  private known = settingsCache();
 
   constructor(
     private readonly database: Database,
@@ -25,7 +27,7 @@ export class ModelSettingsStore {
   ) {
     this.undecided = ModelSettings.undecided(organizationModels, catalog);
     topics.subscribe(TOPIC, () => {
-      this.known = new Map();
+      this.known = settingsCache();
     });
   }
 
@@ -34,11 +36,10 @@ export class ModelSettingsStore {
     if (dryRun()) return this.read(organizationId);
     const { known } = this;
     const found = known.get(organizationId);
-    if (found && found.until > Date.now()) return found.settings;
+    if (found) return found;
     const settings = await this.read(organizationId);
-    if (known.size >= MAX_KNOWN) known.clear();
     // Into the map of before: if something changed meanwhile, that one is forgotten.
-    known.set(organizationId, { settings, until: Date.now() + BELIEVED_MS });
+    known.set(organizationId, settings);
     return settings;
   }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { Fingerprint, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import type { AgentsFolderContents } from './agent-guide.js';
 import { pathsOf, SOURCES } from './agents-folder.js';
@@ -18,7 +19,7 @@ interface Kept {
 /** What was read of the instructions, agents and skills of workspaces, for as long as their files stay as they are. */
 @Injectable()
 export class ContentsCache {
-  private readonly kept = new Map<string, Kept>();
+  private readonly kept = new LRUCache<string, Kept>({ max: MAX_WORKSPACES });
 
   /** What `read` made of the files as they are now, in this call or an earlier one. */
   async of(
@@ -38,14 +39,8 @@ export class ContentsCache {
     const now = await files.fingerprint(paths);
     // The sources come first in both.
     if (now.text.startsWith(`${before.text}\n`) && isSettled(now, beganAt))
-      this.keep(workspaceId, { paths, fingerprint: now.text, contents });
+      this.kept.set(workspaceId, { paths, fingerprint: now.text, contents });
     return contents;
-  }
-
-  private keep(workspaceId: string, entry: Kept): void {
-    this.kept.set(workspaceId, entry);
-    const [oldest] = this.kept.keys();
-    if (this.kept.size > MAX_WORKSPACES && oldest !== undefined) this.kept.delete(oldest);
   }
 }
 

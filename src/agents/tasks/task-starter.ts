@@ -1,4 +1,5 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { inputSchemaOf } from '#libs/fields/index.js';
 import type { ActingRun } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
@@ -250,14 +251,12 @@ export class TaskTools implements ToolProvider, OnModuleInit {
 }
 
 /** Offers by their descriptions: the same object for the same agents, so that what is made of it for models is found again. */
-const offers = new Map<string, ToolOffer>();
-const MAX_OFFERS = 100;
+const offers = new LRUCache<string, ToolOffer>({ max: 100 });
 
 function offerFor(agents: readonly Subagent[]): ToolOffer {
   const list = agents.map(({ name, description }) => `- ${name}: ${description.slice(0, MAX_DESCRIPTION)}`);
   const description = `Hand a task to a subagent, which works on it by itself, in the same files, and answers with its result. Calls made together are worked on at the same time. The agents:\n${list.join('\n')}`;
   const offer = offers.get(description) ?? { name: TASK, description, schema: SCHEMA, told: TOLD };
-  if (offers.size >= MAX_OFFERS) offers.clear();
   offers.set(description, offer);
   return offer;
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { SignJWT } from 'jose';
+import { LRUCache } from 'lru-cache';
 import { Config } from '../../platform/config/index.js';
 import type { HostedHost } from '../hosts/index.js';
 import type { Viewer } from './admitted.js';
@@ -22,7 +23,7 @@ export interface ToldViewer {
 /** Tells a site or server who looks at it, as far as its access says: signed, for that host alone. */
 @Injectable()
 export class ViewerTokens {
-  private readonly kept = new Map<string, { token: string; until: number }>();
+  private readonly kept = new LRUCache<string, string>({ max: MAX_KEPT, ttl: REUSE_MS });
 
   constructor(
     private readonly config: Config,
@@ -41,7 +42,7 @@ export class ViewerTokens {
     const told = await this.tell(host, viewer);
     const key = `${host.origin} ${viewer.userId} ${JSON.stringify(told)}`;
     const kept = this.kept.get(key);
-    if (kept && kept.until > performance.now()) return kept.token;
+    if (kept) return kept;
     const { id: kid, key: signing } = await this.keys.signing();
     const { id, ...claims } = told;
     const token = await new SignJWT({ ...claims })
@@ -52,14 +53,7 @@ export class ViewerTokens {
       .setIssuedAt()
       .setExpirationTime(`${LIFE_SECONDS} s`)
       .sign(signing);
-    this.keep(key, token);
+    this.kept.set(key, token);
     return token;
-  }
-
-  private keep(key: string, token: string): void {
-    this.kept.delete(key);
-    this.kept.set(key, { token, until: performance.now() + REUSE_MS });
-    const [oldest = ''] = this.kept.size > MAX_KEPT ? this.kept.keys() : [''];
-    this.kept.delete(oldest);
   }
 }

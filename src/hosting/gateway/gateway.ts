@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { isOutage } from '#libs/resilient-postgres/index.js';
 import { TrustedProxies } from '../../platform/http/index.js';
 import { Ingress } from '../../platform/ingress/index.js';
@@ -28,7 +29,9 @@ type Belongs = 'yes' | 'maybe' | 'no';
  */
 @Injectable()
 export class Gateway {
-  private readonly headers = new Map<string, { readonly name: string; readonly belongs: Belongs }>();
+  private readonly headers = new LRUCache<string, { readonly name: string; readonly belongs: Belongs }>({
+    max: MAX_KNOWN_HEADERS,
+  });
 
   constructor(
     private readonly domain: HostingDomain,
@@ -140,7 +143,6 @@ export class Gateway {
     if (known) return known;
     const name = hostNameOf(sent);
     const read = { name, belongs: this.belongs(name) };
-    if (this.headers.size >= MAX_KNOWN_HEADERS) this.headers.clear();
     this.headers.set(sent, read);
     return read;
   }

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CompiledQuery } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import { RateLimiterPostgres, type RateLimiterRes } from 'rate-limiter-flexible';
 import { CountExchange, SharedCounter } from '#libs/shared-counter/index.js';
 import { type Actor, sentApiKey } from '../access/index.js';
@@ -145,7 +146,7 @@ const WEBHOOK = /^\/api\/hooks\//;
 @Injectable()
 export class RateLimits implements OnApplicationShutdown {
   /** Ids of credentials that proved valid here, by a hash of what was sent. */
-  private readonly recognised = new Map<string, string>();
+  private readonly recognised = new LRUCache<string, string>({ max: MAX_CREDENTIALS });
   /** That hash, of requests whose credential is yet to prove valid. */
   private readonly unproven = new WeakMap<FastifyRequest, string>();
   private readonly perCredential: RatePolicy;
@@ -214,10 +215,6 @@ export class RateLimits implements OnApplicationShutdown {
     const key = this.unproven.get(request);
     if (key === undefined) return;
     this.recognised.set(key, id);
-    if (this.recognised.size > MAX_CREDENTIALS) {
-      const [oldest] = this.recognised.keys();
-      this.recognised.delete(oldest ?? '');
-    }
     await this.perInvalid.giveBack(networkOf(request.ip));
     await this.count(policy, id, reply);
   }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import {
   type Actor,
   accessTopic,
@@ -47,7 +48,7 @@ const goesByTopics = new AsyncLocalStorage<true>();
  */
 export const goingByTopics = <T>(work: () => T): T => goesByTopics.run(true, work);
 
-/** Answers that are remembered; the oldest is forgotten. */
+/** Answers that are remembered. */
 const MAX_SEEN = 1_000;
 
 const noSuchWorkspace = () => new NotFound('No such workspace');
@@ -57,7 +58,7 @@ export type VisibleWorkspace = Row<'workspace'> & { role: WorkspaceRole };
 @Injectable()
 export class WorkspacesStore {
   private readonly lookups = new SharedLookups<FoundWorkspace | undefined>();
-  private readonly seen = new Map<string, { row: FoundWorkspace; mark: number }>();
+  private readonly seen = new LRUCache<string, { row: FoundWorkspace; mark: number }>({ max: MAX_SEEN });
 
   constructor(
     private readonly database: Database,
@@ -229,20 +230,13 @@ export class WorkspacesStore {
     return this.lookups.get(key, async () => {
       const mark = this.mark();
       const row = await read();
-      if (row && mark !== undefined) this.remember(key, { row, mark });
+      if (row && mark !== undefined) this.seen.set(key, { row, mark });
       return row;
     });
   }
 
   private mark(): number | undefined {
     return this.topics.mark(accessTopic, workspaceAccessTopic, workspacesTopic);
-  }
-
-  private remember(key: string, seen: { row: FoundWorkspace; mark: number }): void {
-    this.seen.delete(key);
-    this.seen.set(key, seen);
-    const [oldest] = this.seen.keys();
-    if (this.seen.size > MAX_SEEN && oldest !== undefined) this.seen.delete(oldest);
   }
 }
 

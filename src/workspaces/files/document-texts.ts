@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { PdfText } from '#libs/document-text/index.js';
 import { TookTooLong } from '#libs/worker-pool/index.js';
 import { quotePath, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
@@ -21,8 +22,8 @@ const MAX_KEPT = 8;
 /** Files that are documents, as the text that is written in them. */
 @Injectable()
 export class DocumentTexts {
-  /** By place and etag, the last used at the end. */
-  private readonly kept = new Map<string, string>();
+  /** By place and etag. */
+  private readonly kept = new LRUCache<string, string>({ max: MAX_KEPT });
 
   constructor(private readonly workers: Workers) {}
 
@@ -43,7 +44,7 @@ export class DocumentTexts {
       const key = `${workspace_id} ${at} ${etag}`;
       const text = this.kept.get(key) ?? (await this.textOf(at, await file.bytes(), isPdf));
       if (text === undefined) return undefined;
-      this.keep(key, text);
+      this.kept.set(key, text);
       const rendered = isPdf ? 'pdf' : 'notebook';
       return { path: at, etag: etag ?? '', size, ...linesOf(text, range), rendered };
     } finally {
@@ -62,13 +63,6 @@ export class DocumentTexts {
       if (!(error instanceof TookTooLong)) throw error;
       throw unreadable(path, 'its text cannot be taken out in time');
     }
-  }
-
-  private keep(key: string, text: string): void {
-    this.kept.delete(key);
-    this.kept.set(key, text);
-    const [oldest] = this.kept.keys();
-    if (this.kept.size > MAX_KEPT && oldest !== undefined) this.kept.delete(oldest);
   }
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { instantOf } from '#libs/zoned-time/index.js';
 import { CronSchedule } from '../../../platform/schedule/index.js';
 import type { ScheduleTrigger } from '../file/index.js';
@@ -15,15 +16,13 @@ export function nextFires(
   return once > after && !(until && once > until) ? [once] : [];
 }
 
-const MAX_KEPT = 500;
 /** By expression and zone: a schedule knows when its zone changes next, which takes longer to find out than the next slot. */
-const kept = new Map<string, CronSchedule>();
+const kept = new LRUCache<string, CronSchedule>({ max: 500 });
 
 function scheduleOf(cron: string, timezone: string): CronSchedule {
   const name = `${timezone} ${cron}`;
   const known = kept.get(name);
   if (known) return known;
-  if (kept.size >= MAX_KEPT) kept.clear();
   const made = new CronSchedule(cron, timezone);
   kept.set(name, made);
   return made;

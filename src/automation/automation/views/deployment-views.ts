@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { lineDiff } from '#libs/line-diff/index.js';
 import { type Database, iso, isoOrNull } from '../../../platform/database/index.js';
 import type { VisibleWorkspace } from '../../../workspaces/core/index.js';
 import { Closures, TriggerSetups } from '../deploying/index.js';
 import { type DeploymentRow, DeploymentsStore, type TriggerRow, type VersionRow } from '../records/index.js';
 import type { DeploymentView, DriftView, TriggerView } from './automations.dto.js';
+import { lineDiff } from './line-diff.js';
 import { inSnakeCase } from './snake-case.js';
 
 const FIRES_SHOWN = 10;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { decodeManifest, type Manifest, StaticSite } from '#libs/static-site/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
 
@@ -7,7 +8,7 @@ const MAX_COMPILED = 200;
 /** Versions as they are served, compiled once and kept while they are used: they never change. */
 @Injectable()
 export class Versions {
-  private readonly compiled = new Map<string, Promise<StaticSite>>();
+  private readonly compiled = new LRUCache<string, Promise<StaticSite>>({ max: MAX_COMPILED });
 
   constructor(private readonly folders: SiteFolders) {}
 
@@ -19,15 +20,10 @@ export class Versions {
   site(siteId: string, hash: string, number: number): Promise<StaticSite> {
     const key = `${siteId} ${hash} ${number}`;
     const kept = this.compiled.get(key);
-    // Used last, forgotten last.
-    this.compiled.delete(key);
-    const site = kept ?? this.compile(siteId, hash, number);
+    if (kept) return kept;
+    const site = this.compile(siteId, hash, number);
     this.compiled.set(key, site);
-    if (!kept) {
-      site.catch(() => this.compiled.delete(key));
-      const [oldest] = this.compiled.keys();
-      if (this.compiled.size > MAX_COMPILED && oldest !== undefined) this.compiled.delete(oldest);
-    }
+    site.catch(() => this.compiled.delete(key));
     return site;
   }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { type ForwardRules, Upstream } from '#libs/reverse-proxy/index.js';
 import { TrustedProxies } from '../../../platform/http/index.js';
 import { type Admitted, ViewerTokens } from '../../access/index.js';
@@ -16,7 +17,10 @@ const MAX_UPSTREAMS = 1_000;
 /** How requests go on to the processes of servers: over which connections, and changed in which way. */
 @Injectable()
 export class Forwarding {
-  private readonly upstreams = new Map<string, Upstream>();
+  private readonly upstreams = new LRUCache<string, Upstream>({
+    max: MAX_UPSTREAMS,
+    dispose: upstream => upstream.close(),
+  });
 
   constructor(
     private readonly connections: ServerConnections,
@@ -27,18 +31,16 @@ export class Forwarding {
 
   upstreamOf(instance: InstanceRow): Upstream {
     const { id } = instance;
-    const kept = this.upstreams.get(id) ?? new Upstream(signal => this.connections.connect(instance, signal));
-    // Used last, forgotten last.
-    this.upstreams.delete(id);
-    this.upstreams.set(id, kept);
-    const [oldest = id] = this.upstreams.size > MAX_UPSTREAMS ? this.upstreams.keys() : [id];
-    if (oldest !== id) this.forget(oldest);
-    return kept;
+    const kept = this.upstreams.get(id);
+    if (kept) return kept;
+    const made = new Upstream(signal => this.connections.connect(instance, signal));
+    this.upstreams.set(id, made);
+    return made;
   }
 
   /** Of a process that could not be reached. */
   suspect(instance: InstanceRow): void {
-    this.forget(instance.id);
+    this.upstreams.delete(instance.id);
     this.connections.suspect(instance);
   }
 
@@ -60,10 +62,5 @@ export class Forwarding {
       ...(viewer && { added: ['X-Atelier-Viewer', await this.viewers.sign(host, viewer)] }),
       subprotocol: ourSubprotocol(request),
     };
-  }
-
-  private forget(instanceId: string): void {
-    this.upstreams.get(instanceId)?.close();
-    this.upstreams.delete(instanceId);
   }
 }

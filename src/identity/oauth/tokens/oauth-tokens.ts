@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTVerifyResult, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
 import { Strategy } from 'passport';
 import { validate as isUuid } from 'uuid';
 import { targetOf } from '#libs/fastify-hardening/index.js';
@@ -65,7 +66,7 @@ const MOST = 10_000;
  */
 export class VerifiedTokens {
   private ring: KeyRing | undefined;
-  private readonly claims = new Map<string, AccessTokenClaims>();
+  private readonly claims = new LRUCache<string, AccessTokenClaims>({ max: MOST });
 
   /** Undefined for a token that was not found right before, or is over. */
   find(ring: KeyRing, token: string, audience: string | undefined): AccessTokenClaims | undefined {
@@ -79,7 +80,6 @@ export class VerifiedTokens {
 
   keep(ring: KeyRing, token: string, audience: string | undefined, claims: AccessTokenClaims): void {
     if (ring !== this.ring) return;
-    if (this.claims.size >= MOST) this.claims.clear();
     this.claims.set(nameOf(token, audience), claims);
   }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import { validate as isUuid } from 'uuid';
 import {
   type Answer,
@@ -103,7 +104,7 @@ const sessionTopic = defineTopic('mcp-session');
 /** The sessions that are open. */
 @Injectable()
 export class McpSessionsStore implements SessionStore, OnApplicationBootstrap {
-  private readonly known = new Map<string, { session: McpSession; until: number }>();
+  private readonly known = new LRUCache<string, McpSession>({ max: MAX_KNOWN, ttl: KNOWN_MS });
 
   constructor(
     private readonly database: Database,
@@ -130,8 +131,7 @@ export class McpSessionsStore implements SessionStore, OnApplicationBootstrap {
   }
 
   async find(id: string): Promise<McpSession | undefined> {
-    const known = this.known.get(id);
-    return known && known.until > Date.now() ? known.session : this.read(id);
+    return this.known.get(id) ?? this.read(id);
   }
 
   /** Undefined once it has ended. */
@@ -187,8 +187,7 @@ export class McpSessionsStore implements SessionStore, OnApplicationBootstrap {
     if (row.stale) await sql`update mcp_session set seen_at = now() where id = ${id}`.execute(this.tables);
     const { principal_id: ownerId, protocol_version: protocolVersion, client } = row;
     const session = { id, ownerId, protocolVersion, client };
-    if (this.known.size >= MAX_KNOWN) this.known.clear();
-    this.known.set(id, { session, until: Date.now() + KNOWN_MS });
+    this.known.set(id, session);
     return session;
   }
 

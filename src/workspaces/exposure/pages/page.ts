@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { documentHtml, Html, html } from '#libs/html/index.js';
 import { STYLE } from './style.js';
 
@@ -61,14 +62,12 @@ const sheetOf = (css: string): Sheet => ({ css, hash: createHash('sha256').updat
 const PLAIN = sheetOf(STYLE);
 
 /** By what they have besides {@link STYLE}. */
-const sheets = new Map<string, Sheet>();
-const MAX_SHEETS = 200;
+const sheets = new LRUCache<string, Sheet>({ max: 200 });
 
 function styleOf({ style }: SharePage): Sheet {
   if (style === undefined) return PLAIN;
   const known = sheets.get(style);
   if (known) return known;
-  if (sheets.size >= MAX_SHEETS) sheets.clear();
   const made = sheetOf(STYLE + style);
   sheets.set(style, made);
   return made;

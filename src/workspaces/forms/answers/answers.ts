@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import { type ExactNumber, exactNumber } from '#libs/exact-json/index.js';
 import { isMailAddress, storableText } from '#libs/fields/index.js';
@@ -151,13 +152,11 @@ function isWebAddress(text: string): boolean {
   return url?.protocol === 'https:' || url?.protocol === 'http:';
 }
 
-const patterns = new Map<string, RE2JS>();
-const MAX_PATTERNS = 500;
+const patterns = new LRUCache<string, RE2JS>({ max: 500 });
 
 function compiled(pattern: string): RE2JS {
   const known = patterns.get(pattern);
   if (known) return known;
-  if (patterns.size >= MAX_PATTERNS) patterns.clear();
   const made = RE2JS.compile(pattern);
   patterns.set(pattern, made);
   return made;

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { Finding } from '#libs/front-matter/index.js';
 import { TookTooLong } from '#libs/worker-pool/index.js';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
@@ -28,7 +29,7 @@ export interface CheckedFile {
 /** `.form` files, read in a worker thread; what was read is kept while the file stays as it is. */
 @Injectable()
 export class FormFiles {
-  private readonly kept = new Map<string, Promise<CheckedFile>>();
+  private readonly kept = new LRUCache<string, Promise<CheckedFile>>({ max: MAX_KEPT });
   /** What was read a moment ago: a page that many ask for looks at its file a few times a second. */
   private readonly recent: TopicCache<CheckedFile>;
 
@@ -51,15 +52,9 @@ export class FormFiles {
     const kept = this.kept.get(key);
     if (kept) return kept;
     const reading = this.readNow(files, path);
-    this.keep(key, reading);
+    this.kept.set(key, reading);
     reading.catch(() => this.kept.delete(key));
     return reading;
-  }
-
-  private keep(key: string, reading: Promise<CheckedFile>): void {
-    this.kept.set(key, reading);
-    const [oldest = ''] = this.kept.keys();
-    if (this.kept.size > MAX_KEPT) this.kept.delete(oldest);
   }
 
   private async readNow(files: WorkspaceFs, path: string): Promise<CheckedFile> {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { documentOf, headersOf } from '../../exposure/index.js';
 import type { FormDefinition } from '../file/index.js';
 import { formPage, type ShownForm } from './form-page.js';
@@ -20,7 +21,7 @@ const MAX_READY = 200;
 
 /** Forms that nobody has filled in, made once and sent with the ticket of each visit. */
 export class ReadyPages {
-  private readonly ready = new WeakMap<FormDefinition, Map<string, Ready>>();
+  private readonly ready = new WeakMap<FormDefinition, LRUCache<string, Ready>>();
 
   /** A string, not bytes: Node.js writes it to the socket together with the head. */
   of(form: Omit<ShownForm, 'filled'>): {
@@ -41,13 +42,12 @@ export class ReadyPages {
 
   private find(form: Omit<ShownForm, 'filled'>): Ready {
     const { definition, home, proof } = form;
-    const pages = this.ready.get(definition) ?? new Map<string, Ready>();
+    const pages = this.ready.get(definition) ?? new LRUCache<string, Ready>({ max: MAX_READY });
     this.ready.set(definition, pages);
     const key = `${home} ${proof}`;
     const known = pages.get(key);
     if (known) return known;
     const made = readyPage(form);
-    if (pages.size >= MAX_READY) pages.clear();
     pages.set(key, made);
     return made;
   }

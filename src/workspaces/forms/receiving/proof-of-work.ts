@@ -2,6 +2,7 @@ import { hash, randomInt } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type Challenge, createChallenge, type Payload, verifySolution } from 'altcha-lib';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
+import { LRUCache } from 'lru-cache';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
 import type { FormDefinition } from '../file/index.js';
 import { SubmissionsStore } from '../records/submissions.store.js';
@@ -21,7 +22,7 @@ const MAX_KNOWN = 1_000;
 @Injectable()
 export class ProofOfWork {
   private readonly seal: Seal;
-  private readonly known = new Map<string, { at: number; isNeeded: Promise<boolean> }>();
+  private readonly known = new LRUCache<string, Promise<boolean>>({ max: MAX_KNOWN, ttl: KNOWN_MS });
 
   constructor(
     private readonly submissions: SubmissionsStore,
@@ -33,11 +34,10 @@ export class ProofOfWork {
   async isNeeded(formId: string, { protection }: Pick<FormDefinition, 'protection'>): Promise<boolean> {
     if (protection !== 'auto') return protection === 'pow';
     const known = this.known.get(formId);
-    if (known && Date.now() - known.at < KNOWN_MS) return known.isNeeded;
+    if (known) return known;
     const isNeeded = this.submissions.isPressed(formId, PRESSURE);
     isNeeded.catch(() => this.known.delete(formId));
-    if (this.known.size >= MAX_KNOWN) this.known.clear();
-    this.known.set(formId, { at: Date.now(), isNeeded });
+    this.known.set(formId, isNeeded);
     return isNeeded;
   }
 

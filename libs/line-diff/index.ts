@@ -1,1 +1,0 @@
-export { lineDiff } from './line-diff.js';
