@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { parseJson } from '#libs/exact-json/index.js';
 
 export interface FakeToolCall {
   name: string;
@@ -187,7 +188,7 @@ async function readRequest(incoming: IncomingMessage): Promise<FakeRequest> {
     method: incoming.method ?? '',
     path: incoming.url ?? '',
     headers: incoming.headers,
-    body: text ? JSON.parse(text) : {},
+    body: text ? (parseJson(text) as FakeRequest['body']) : {},
   };
 }
 
