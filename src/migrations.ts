@@ -71,6 +71,7 @@ import { Watchers } from './migrations/20261122-watchers.js';
 import { ActionNames } from './migrations/20261123-action-names.js';
 import { Leases } from './migrations/20261123-leases.js';
 import { MadeChains } from './migrations/20261130-made-chains.js';
+import { Constraints } from './migrations/20261211-constraints.js';
 import { Actions } from './platform/actions/migrations/20261121-actions.js';
 import { RefusedCalls } from './platform/actions/migrations/20261122-refused-calls.js';
 import { AuditLog } from './platform/audit/migrations/20261121-audit.js';
@@ -219,4 +220,5 @@ export const migrations = [
   { name: '20261207-event-rows', class: EventRows },
   { name: '20261209-server-install', class: ServerInstallColumn },
   { name: '20261210-automation-retries', class: AutomationRetries },
+  { name: '20261211-constraints', class: Constraints },
 ];
