@@ -91,4 +91,6 @@ it('rows go with what they belong to', async () => {
       table,
       await service.database.query(`select 1 from ${table} where workspace_id = $1`, [workspace]),
     ]).toEqual([table, []]);
+  for (const table of ['run', 'run_event', 'run_step', 'tool_call', 'message'])
+    expect([table, await service.database.query(`select 1 from ${table}`)]).toEqual([table, []]);
 });
