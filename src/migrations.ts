@@ -38,6 +38,7 @@ import { Notifications } from './automation/notifications/migrations/20261123-no
 import { NotificationChains } from './automation/notifications/migrations/20261129-notification-chains.js';
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
 import { Webhooks } from './automation/notifications/webhooks/migrations/20261123-webhooks.js';
+import { WorkspaceSecrets } from './automation/secrets/migrations/20261212-workspace-secrets.js';
 import { Triggers } from './automation/triggers/migrations/20261128-triggers.js';
 import { FileTriggers } from './automation/triggers/migrations/20261129-file-triggers.js';
 import { Connectors } from './connections/connectors/migrations/20261130-connectors.js';
@@ -221,4 +222,5 @@ export const migrations = [
   { name: '20261209-server-install', class: ServerInstallColumn },
   { name: '20261210-automation-retries', class: AutomationRetries },
   { name: '20261211-constraints', class: Constraints },
+  { name: '20261212-workspace-secrets', class: WorkspaceSecrets },
 ];

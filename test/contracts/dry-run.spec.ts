@@ -101,6 +101,7 @@ beforeAll(async () => {
     [owner.id],
   );
   const notification = { id: told?.id };
+  await owner.client.put(`/api/workspaces/${things.workspace_id}/secrets/SAMPLE`, { value: 'sample' });
   ownInputs = {
     agent_send: { model: 'local/fake' },
     connector_authorize: { token: 'another' },
@@ -132,6 +133,8 @@ beforeAll(async () => {
     git_repo_create: { url: 'https://acme.example.com/acme/other.git', path: 'other' },
     integration_provider_create: { definition: { ...DEFINITION, id: 'other' } },
     integration_provider_delete: { provider: 'unused' },
+    workspace_secret_delete: { name: 'SAMPLE' },
+    workspace_secret_set: { name: 'OTHER', value: 'other' },
     integration_provider_update: { definition },
     integration_provider_get: { organization_id: things.organization_id },
     integration_request: { id: things.connection_id, path: '/items' },

@@ -24,7 +24,7 @@ const REVIEWED = {
   destructive: `
     connector_delete connector_revoke git_repo_delete
     integration_delete integration_provider_delete integration_request
-    automation_pause automation_run_cancel automation_stop automation_webhook_delete
+    automation_pause automation_run_cancel automation_stop automation_webhook_delete workspace_secret_delete workspace_secret_set
     chat_delete file_delete file_invitation_revoke form_delete form_submission_delete grant_revoke invitation_revoke key_revoke member_remove
     organization_delete organization_leave queue_withdraw run_rollback sandbox_stop service_account_delete
     service_account_key_revoke share_revoke site_access_clear site_domain_delete site_exec_token_revoke site_token_revoke site_delete server_delete server_stop server_access_clear server_domain_delete server_exec_token_revoke server_token_revoke site_version_delete template_delete workspace_delete workspace_member_remove webhook_delete`,

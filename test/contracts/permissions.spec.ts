@@ -87,6 +87,8 @@ const INPUTS = {
 
 /** What these refuse those who may: the sample names nothing that is there or fits. */
 const OTHERWISE: Record<string, number> = {
+  workspace_secret_delete: 404,
+  workspace_secret_set: 422,
   file_version_diff: 404,
   file_version_read: 404,
   file_restore: 404,

@@ -12,6 +12,7 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
+import { SecretsModule } from '../secrets/index.js';
 import { AskedRuns, RunViews } from './asking/index.js';
 import { AutomationEventsController } from './automation-events.controller.js';
 import { AutomationEventsService } from './automation-events.service.js';
@@ -65,6 +66,7 @@ import { DeploymentViews } from './views/index.js';
     ToolsModule,
     RunsModule,
     MessagesModule,
+    SecretsModule,
   ],
   controllers: [
     ...[AutomationsService, DeploymentsService, AutomationRunsService, DeliveriesService].map(service =>

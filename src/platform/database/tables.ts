@@ -661,6 +661,9 @@ export interface Schema {
     host: string | null; pid: number | null; from_seq: Big; started_at: Time; deadline: Time;
     background: Generated<boolean>; holder: string | null;
   };
+  workspace_secret: {
+    workspace_id: string; name: string; sealed: Buffer; created_at: Time; updated_at: Time;
+  };
   workspace_write: {
     id: string; workspace_id: string; holder: string; host: string | null; pid: number | null;
     writer_type: string; writer_id: string; targets: Json<'workspace_write.targets'>; from_seq: Big;

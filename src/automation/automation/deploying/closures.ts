@@ -15,6 +15,7 @@ import {
 import { ActionCatalog, allows } from '../../../platform/actions/index.js';
 import { Invalid, NotFound, problemOf } from '../../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../../../workspaces/core/index.js';
+import { SecretsStore } from '../../secrets/index.js';
 import { AUTOMATION_LIMITS, type AutomationDefinition, readAutomation } from '../file/index.js';
 import type { Drift, NewVersion, Pinned, PinnedFile } from '../records/index.js';
 import { ConnectionNamesStore } from './connection-names.store.js';
@@ -40,6 +41,7 @@ export class Closures {
     private readonly models: ModelSettingsStore,
     private readonly schemas: ResponseSchemas,
     private readonly connectionNames: ConnectionNamesStore,
+    private readonly secrets: SecretsStore,
   ) {}
 
   /** 404 where there is no such file. `text` is read instead of the file, where it is given; `actingId` is who it would act for. */
@@ -63,7 +65,10 @@ export class Closures {
     if (agent?.file) parts.push(agent.file);
     const code = await this.codeOf(files, definition, findings);
     if (code?.file) parts.push(code.file);
-    if (actingId) await this.checkConnections(workspace, actingId, definition, findings);
+    if (actingId) {
+      await this.checkConnections(workspace, actingId, definition, findings);
+      await this.checkSecrets(workspace, definition, findings);
+    }
     await this.checkNames(workspace, definition, findings);
     if (parts.reduce((sum, { bytes }) => sum + bytes, 0) > AUTOMATION_LIMITS.closureBytes)
       findings.error(`It has more than ${AUTOMATION_LIMITS.closureBytes} bytes with the files that it names`);
@@ -184,6 +189,24 @@ export class Closures {
           ...(meant ? [`Did you mean "${meant}"?`] : []),
           `GET /api/integrations?workspace_id=${id} lists those that it may use: name one by its provider or its name`,
         ].join(' '),
+      );
+    }
+  }
+
+  /** A secret may be set after the automation is deployed. */
+  private async checkSecrets(
+    { id }: VisibleWorkspace,
+    { secrets = [] }: AutomationDefinition,
+    findings: KeyFindings,
+  ): Promise<void> {
+    const names = secrets.length > 0 ? await this.secrets.names(id) : [];
+    for (const name of secrets) {
+      if (names.includes(name)) continue;
+      const meant = didYouMean(name, names);
+      findings.warnAt(
+        'secrets',
+        `this workspace has no secret ${name}; runs fail until it is set`,
+        meant ? `Did you mean "${meant}"?` : `PUT /api/workspaces/${id}/secrets/${name} sets it`,
       );
     }
   }

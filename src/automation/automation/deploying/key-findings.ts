@@ -11,7 +11,14 @@ export class KeyFindings extends Findings {
 
   /** `key` may be that of a mapping within another. */
   at(key: string, message: string, suggestion: string | null = null): void {
-    const line = this.lines.get(key.split('.')[0] as string) ?? null;
-    this.error(`${key}: ${message}`, line, suggestion);
+    this.error(`${key}: ${message}`, this.lineOf(key), suggestion);
+  }
+
+  warnAt(key: string, message: string, suggestion: string | null = null): void {
+    this.warn(`${key}: ${message}`, this.lineOf(key), suggestion);
+  }
+
+  private lineOf(key: string): number | null {
+    return this.lines.get(key.split('.')[0] as string) ?? null;
   }
 }

@@ -83,6 +83,8 @@ export interface AutomationDefinition {
   readonly actions: readonly string[];
   /** Connections that it may use, by the ids of their providers or their names; absent in old versions: none. */
   readonly connections?: readonly string[];
+  /** Secrets of the workspace that its script gets as environment variables; absent in old versions: none. */
+  readonly secrets?: readonly string[];
   readonly chat: 'new' | 'continue';
   readonly concurrency: {
     /** null: as the kind of trigger has it. */
@@ -116,6 +118,7 @@ export const AUTOMATION_LIMITS = {
   tools: 100,
   actions: 100,
   connections: 20,
+  secrets: 20,
 } as const;
 
 const IN_FOLDER = /^automations\/(?:.*\/)?[^/]+\.md$/;

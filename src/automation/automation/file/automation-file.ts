@@ -2,6 +2,7 @@ import { didYouMean } from '#libs/did-you-mean/index.js';
 import { type Finding, Findings, splitFrontMatter } from '#libs/front-matter/index.js';
 import { LANGUAGES } from '../../../workspaces/sandboxes/index.js';
 import { readYamlMapping, type YamlMapping } from '../../../workspaces/yaml-files/index.js';
+import { secretNameFault } from '../../secrets/index.js';
 import {
   AUTOMATION_LIMITS,
   type AutomationDefinition,
@@ -21,7 +22,16 @@ const DEFAULT_SECONDS = 900;
 const DAY = 86_400;
 const KEYS = [
   ...['name', 'description', 'on', 'run', 'file', 'agent', 'model', 'tools', 'actions', 'chat'],
-  ...['connections', 'concurrency', 'on_approval', 'approval_deadline', 'limits', 'expect', 'pause_after'],
+  ...[
+    'connections',
+    'secrets',
+    'concurrency',
+    'on_approval',
+    'approval_deadline',
+    'limits',
+    'expect',
+    'pause_after',
+  ],
   ...['alert_after', 'notify', 'input'],
 ];
 
@@ -80,6 +90,7 @@ function read(
     tools: matter.has('tools') ? matter.texts('tools', AUTOMATION_LIMITS.tools) : READ_ONLY,
     actions: matter.texts('actions', AUTOMATION_LIMITS.actions),
     connections: matter.texts('connections', AUTOMATION_LIMITS.connections),
+    secrets: readSecrets(matter),
     chat: matter.choice('chat', ['new', 'continue']) ?? 'new',
     concurrency: readConcurrency(matter),
     onApproval: matter.choice('on_approval', ON_APPROVAL) ?? 'fail',
@@ -176,6 +187,17 @@ function readExpectations(matter: YamlMapping): AutomationDefinition['expect'] {
 function readPauseAfter(matter: YamlMapping): number | null {
   if (matter.value('pause_after') === 'off' || matter.value('pause_after') === false) return null;
   return matter.integer('pause_after', 1, 1000) ?? 5;
+}
+
+function readSecrets(matter: YamlMapping): string[] {
+  if (matter.has('secrets') && !matter.has('run'))
+    matter.error('secrets', 'is of scripts; an agent gets none', 'Give the agent a connection instead');
+  const names = matter.texts('secrets', AUTOMATION_LIMITS.secrets);
+  for (const name of names) {
+    const fault = secretNameFault(name);
+    if (fault) matter.error('secrets', fault);
+  }
+  return names;
 }
 
 function readNotify(matter: YamlMapping): AutomationDefinition['notify'] {

@@ -13,6 +13,7 @@ import {
   SandboxesService,
   type ScriptResult,
 } from '../../../workspaces/sandboxes/index.js';
+import { SecretMask, SecretsStore } from '../../secrets/index.js';
 import {
   type AutomationRunRow,
   AutomationRunsStore,
@@ -27,6 +28,11 @@ import { ScriptOutput } from './script-output.js';
 
 const RETRY_MS = 1000;
 const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
+
+interface ScriptMeans extends RunMeans {
+  /** Values of the secrets that its script gets, by name. */
+  readonly secrets: ReadonlyMap<string, string>;
+}
 
 /** When a process that stops ends the scripts of its runs. */
 export interface ScriptSignals {
@@ -55,6 +61,7 @@ export class ScriptWork {
     private readonly sandboxes: SandboxesService,
     private readonly scripts: RecordedScripts,
     private readonly means: RunMeansReader,
+    private readonly secrets: SecretsStore,
     private readonly expectations: Expectations,
     private readonly ends: RunEnds,
     private readonly topics: Topics,
@@ -114,7 +121,16 @@ export class ScriptWork {
     try {
       const means = await this.means.of(run);
       if (!means) return failed('script_failed', 'Its version is not kept any more');
-      const { result, paths, refusal } = await this.perform(run, means, { output, log }, program);
+      const { secrets: names = [] } = means.pinned.definition;
+      const secrets = await this.secrets.values(run.workspace_id, names);
+      const missing = names.filter(name => !secrets.has(name));
+      if (missing.length > 0) return failed('secret_missing', missingSecrets(missing));
+      const { result, paths, refusal } = await this.perform(
+        run,
+        { ...means, secrets },
+        { output, log },
+        program,
+      );
       if (cancelled.aborted) return { ...STOPPED, log: output.log };
       if (program.signal.aborted) return failed('worker_lost', 'The process that ran it was stopped');
       const end = { log: output.log, exit_code: result.exit_code, output: output.result };
@@ -143,7 +159,7 @@ export class ScriptWork {
 
   private async perform(
     run: AutomationRunRow,
-    means: RunMeans,
+    means: ScriptMeans,
     { output, log }: { output: ScriptOutput; log: ScriptLog },
     program: ProgramState,
   ) {
@@ -158,6 +174,7 @@ export class ScriptWork {
     });
     const code = Buffer.from(pinned.code ?? '');
     const payload = await this.means.payloadOf(means);
+    const mask = new SecretMask(means.secrets.values());
     const { script, stdin } = runPinned({ language, code, input: payload, marker: output.marker });
     const { result, changes, refusal } = await this.scripts.run(
       workspace,
@@ -167,10 +184,12 @@ export class ScriptWork {
           ...{ script, stdin, caller, actor: acting.actor, signal: until },
           actions: actions.length === 0 ? undefined : acting,
           ...{ seconds: limits.maxSeconds, outputBytes: MAX_OUTPUT_BYTES },
+          env: Object.fromEntries(means.secrets),
           onReady: () => this.begin(run.id, program),
-          onOutput: ({ text }) => log.add(output.add(text)),
+          onOutput: ({ text }) => log.add(output.add(mask.add(text))),
         }),
     );
+    log.add(output.add(mask.end()));
     log.add(output.end());
     return {
       result,
@@ -244,6 +263,9 @@ function isPassing(error: unknown): boolean {
   const { code = '' } = (error ?? {}) as NodeJS.ErrnoException;
   return isOutage(error) || isDatabaseFull(error) || ['ENOSPC', 'EDQUOT', 'no_space'].includes(code);
 }
+
+const missingSecrets = (names: readonly string[]): string =>
+  `The workspace has no secret ${names.join(', ')}; set it with PUT /api/workspaces/{workspaceId}/secrets/{name}, and replay the run`;
 
 function faultOf({ ended_by, exit_code }: ScriptResult, { pinned }: RunMeans): string | null {
   const { maxSeconds } = pinned.definition.limits;
