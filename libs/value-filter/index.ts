@@ -1,1 +1,1 @@
-export { type Filter, type FilterRule, matchesFilter, valueAt } from './value-filter.js';
+export { type Filter, type FilterRule, matchesFilter, mismatchIn, valueAt } from './value-filter.js';

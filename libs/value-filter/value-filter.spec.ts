@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { parseJson } from '#libs/exact-json/index.js';
-import { type Filter, matchesFilter, valueAt } from './index.js';
+import { type Filter, matchesFilter, mismatchIn, valueAt } from './index.js';
 
 const given = {
   headers: { 'x-event': 'issues' },
@@ -38,6 +38,19 @@ it.each([
   const filter = { 'body.id': parseJson(rule) } as Filter;
   expect(matchesFilter(filter, { body })).toBe(isWanted);
   expect(matchesFilter({ 'body.id.rawJSON': null, 'body.nested.rawJSON': 'x' }, { body })).toBe(true);
+});
+
+it('says what does not match', () => {
+  const mismatch = (filter: Parameters<typeof mismatchIn>[0]) => mismatchIn(filter, given);
+  expect(mismatch({ 'headers.x-event': 'issues' })).toBeNull();
+  expect(mismatch({ 'headers.x-event': 'issues', 'body.action': ['closed', 'reopened'] })).toBe(
+    'body.action is "opened", but the filter asks for ["closed","reopened"]',
+  );
+  expect(mismatch({ 'body.missing': { matches: 'x' } })).toBe(
+    'body.missing is absent, but the filter asks for {"matches":"x"}',
+  );
+  expect(mismatch({ 'body.sender': 'x' })).toContain('is an object,');
+  expect(mismatch({ 'body.text': 'x' })?.length).toBeLessThan(200);
 });
 
 it('a filter takes no longer than the text is long', () => {

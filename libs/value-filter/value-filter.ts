@@ -17,7 +17,26 @@ export type FilterRule =
 
 /** Whether all of `given` is as the filter asks for. */
 export function matchesFilter(filter: Filter, given: object): boolean {
-  return Object.entries(filter).every(([path, rule]) => matches(rule, valueAt(given, path.split('.'))));
+  return mismatchIn(filter, given) === null;
+}
+
+/** Says which part of `given` is not as the filter asks for; null where all is. */
+export function mismatchIn(filter: Filter, given: object): string | null {
+  for (const [path, rule] of Object.entries(filter)) {
+    const value = valueAt(given, path.split('.'));
+    if (!matches(rule, value))
+      return `${path} is ${shown(value)}, but the filter asks for ${JSON.stringify(rule)}`;
+  }
+  return null;
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'absent';
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
+  if (typeof value !== 'string') return String(value);
+  return JSON.stringify(
+    value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value.slice(0),
+  ).replaceAll('\\u0000', '');
 }
 
 function matches(rule: FilterRule, value: unknown): boolean {
@@ -37,6 +56,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   }, value);
 }
 
+const MAX_SHOWN = 100;
 /** Of a text, what an expression is looked for in. */
 const MAX_MATCHED = 10_000;
 const MAX_EXPRESSIONS = 500;

@@ -152,7 +152,9 @@ describe('a webhook', () => {
     const skipped = await all(skipping.url);
     const count = (of: Json[], status: string) => of.filter(answer => answer.status === status).length;
     expect(['pending', 'skipped', 'filtered'].map(status => count(skipped, status))).toEqual([1, 19, 10]);
-    expect(new Set(skipped.flatMap(({ reason }) => reason ?? []))).toEqual(new Set(['still_running']));
+    expect(new Set(skipped.flatMap(({ status, reason }) => (status === 'skipped' ? reason : [])))).toEqual(
+      new Set(['still_running']),
+    );
 
     const replacing = await hook('replacing', filter, 'sleep 600', policy('policy: replace'));
     expect(count(await all(replacing.url), 'pending')).toBe(20);
@@ -183,10 +185,73 @@ describe('a webhook', () => {
     expect((await send(url, '{"action":"closed"}', events)).body).toMatchObject({
       status: 'filtered',
       run_id: null,
+      reason: 'body.action is "closed", but the filter asks for ["opened","reopened"]',
     });
     expect((await send(url, '{"action":"opened"}')).body.status).toBe('filtered');
     expect((await send(url, '{"action":"opened"}', events)).body.status).toBe('pending');
-    expect(await own.deliveries(`&deployment_id=${id}&state=filtered`)).toHaveLength(2);
+    const filtered = await own.deliveries(`&deployment_id=${id}&state=filtered`);
+    expect(filtered.map(({ reason }) => reason)).toEqual([
+      'headers.x-github-event is absent, but the filter asks for "issues"',
+      'body.action is "closed", but the filter asks for ["opened","reopened"]',
+    ]);
+  });
+
+  it('that is a form with JSON in its one field is that JSON, signed as it came', async () => {
+    const { url, secret } = await hook('unfolded', 'verify: github, filter: { "body.action": opened }');
+    const post = (body: string) =>
+      send(url, body, {
+        'content-type': 'application/x-www-form-urlencoded',
+        'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+      });
+    const payload = (text: string) => `payload=${encodeURIComponent(text)}`;
+    const taken = await post(payload('{"action":"opened","id":8202522731445525542}'));
+    expect(taken.body.status).toBe('pending');
+    const run = await own.ended(taken.body);
+    expect(run.output.body).toMatchObject({ action: 'opened' });
+    for (const body of [payload('{broken'), `${payload('{"action":"opened"}')}&more=1`, payload('opened')])
+      expect((await post(body)).body).toMatchObject({
+        status: 'filtered',
+        reason: expect.stringContaining('body.action is absent'),
+      });
+  });
+
+  it('is preceded by the question of its sender, which gets its text back and nothing that a browser runs', async () => {
+    const ask = async (method: string, url: string, query: Record<string, string>) => {
+      const response = await fetch(`${at(url)}?${new URLSearchParams(query)}`, { method });
+      return { status: response.status, text: await response.text(), headers: response.headers };
+    };
+    const [meta, graph, plain] = [
+      await hook('meta', 'challenge: meta'),
+      await hook('graph', 'challenge: graph'),
+      await hook('plain'),
+    ];
+    const token = meta.url.split('/').at(-1) as string;
+    const question = (challenge: string, verify = token) => ({
+      ...{ 'hub.mode': 'subscribe', 'hub.verify_token': verify, 'hub.challenge': challenge },
+    });
+    const answered = await ask('GET', meta.url, question('1158201444'));
+    expect([answered.status, answered.text]).toEqual([200, '1158201444']);
+    expect((await ask('GET', meta.url, question('1158201444', 'guessed'))).status).toBe(403);
+    expect((await ask('GET', meta.url, question('<script>1</script>'))).status).toBe(400);
+
+    const text = 'Validation: Testing client application reachability for subscription Request-Id: 4f4b';
+    const validated = await ask('POST', graph.url, { validationToken: text });
+    expect([validated.status, validated.text]).toEqual([200, text]);
+    expect((await ask('POST', graph.url, { validationToken: '<img src=x>' })).status).toBe(400);
+    for (const { headers } of [answered, validated]) {
+      expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    }
+
+    // Only where the file says so.
+    for (const { url } of [plain, graph])
+      expect((await ask('GET', url, question('42'))).text).toBe('{"ok":true}');
+    for (const { url } of [plain, meta])
+      expect(JSON.parse((await ask('POST', url, { validationToken: text })).text)).toMatchObject({
+        status: 'pending',
+      });
+    expect(await own.deliveries(`&deployment_id=${graph.id}`)).toEqual([]);
   });
 
   it('may be a form or plain text, and not broken JSON, compressed, or larger than is set', async () => {

@@ -16,7 +16,12 @@ import { ActionCatalog, allows } from '../../../platform/actions/index.js';
 import { Invalid, NotFound, problemOf } from '../../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../../../workspaces/core/index.js';
 import { SecretsStore } from '../../secrets/index.js';
-import { AUTOMATION_LIMITS, type AutomationDefinition, readAutomation } from '../file/index.js';
+import {
+  AUTOMATION_LIMITS,
+  type AutomationDefinition,
+  readAutomation,
+  withPlainLineEnds,
+} from '../file/index.js';
 import type { Drift, NewVersion, Pinned, PinnedFile } from '../records/index.js';
 import { ConnectionNamesStore } from './connection-names.store.js';
 import { KeyFindings } from './key-findings.js';
@@ -163,7 +168,7 @@ export class Closures {
     if (work.file === null) return { text: work.code ?? '', file: null };
     try {
       const content = await this.fileAt(files, work.file);
-      return { text: content.toString(), file: fileOf(work.file, content) };
+      return { text: withPlainLineEnds(content.toString()), file: fileOf(work.file, content) };
     } catch (error) {
       if (!(error instanceof NotFound) && !(error instanceof Invalid) && !(error instanceof WorkspaceFsError))
         throw error;

@@ -8,6 +8,9 @@ export type TriggerKind = (typeof TRIGGER_KINDS)[number];
 export const MISSED = ['skip', 'once', 'all'] as const;
 export const FILE_EVENTS = ['created', 'modified', 'deleted', 'moved'] as const;
 export const VERIFICATIONS = ['token', 'standard', 'github', 'gitlab', 'stripe', 'slack', 'hmac'] as const;
+/** `meta`: GET with hub.challenge; `graph`: POST with validationToken. */
+export const CHALLENGES = ['meta', 'graph'] as const;
+export type Challenge = (typeof CHALLENGES)[number];
 export type Verification = (typeof VERIFICATIONS)[number];
 export const CONCURRENCY = ['skip', 'queue', 'replace', 'parallel'] as const;
 export const ON_APPROVAL = ['fail', 'wait', 'refuse'] as const;
@@ -32,6 +35,8 @@ export interface WebhookTrigger {
   readonly filter: Filter;
   /** With `hmac`: how the signature is sent. */
   readonly hmac: HmacRule | null;
+  /** How its sender asks whether the address is right, before it sends anything; absent in old versions: not at all. */
+  readonly challenge?: Challenge | null;
 }
 
 export interface HmacRule {

@@ -8,6 +8,18 @@ const found = (text: string) =>
   read(text).findings.map(({ line, severity, message, suggestion }) => [line, severity, message, suggestion]);
 
 describe('an automation file', () => {
+  it('may have the line ends of Windows, which its script does not get', () => {
+    const text =
+      '---\nrun: bash\non:\n  - schedule: { cron: "@daily", timezone: UTC }\nnmae: x\n---\n```bash\necho a\necho b\n```\n';
+    const windows = read(`\uFEFF${text.replace('nmae: x\n', '').replaceAll('\n', '\r\n')}`);
+    expect(windows.definition?.work).toMatchObject({ code: 'echo a\necho b\n' });
+    expect(windows.findings).toEqual([]);
+    expect(found(text.replaceAll('\n', '\r\n'))).toEqual(found(text));
+    expect(read('---\r\nname: A\r\n---\r\nOne\r\ntwo\r\n').definition?.work).toMatchObject({
+      prompt: 'One\ntwo',
+    });
+  });
+
   it('is read with all that it says', () => {
     const { definition, findings } = read(`---
 name: Triage
@@ -45,7 +57,7 @@ Look at this title: {{ input.title }}
         ...{ catchUpSeconds: 7200, jitterSeconds: 300 },
       },
       {
-        ...{ kind: 'webhook', verify: 'github', hmac: null },
+        ...{ kind: 'webhook', verify: 'github', hmac: null, challenge: null },
         filter: { 'body.action': ['opened', 'reopened'], 'headers.x-github-event': 'issues' },
       },
       { kind: 'file', glob: 'inbox/**/*.pdf', events: ['created', 'modified'], settleSeconds: 5 },

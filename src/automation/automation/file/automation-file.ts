@@ -47,9 +47,12 @@ export interface AutomationReading {
 export function readAutomation(path: string, text: string): AutomationReading {
   const findings = new Findings(path);
   const lines = new Map<string, number>();
-  const definition = read(path, text, findings, lines);
+  const definition = read(path, withPlainLineEnds(text), findings, lines);
   return { definition: findings.hasErrors ? null : (definition ?? null), findings: findings.all, lines };
 }
+
+/** As shells need them: editors on Windows end lines with CR LF. */
+export const withPlainLineEnds = (text: string): string => text.replaceAll('\r\n', '\n');
 
 function read(
   path: string,

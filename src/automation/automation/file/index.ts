@@ -1,3 +1,3 @@
 export * from './automation-definition.js';
-export { readAutomation } from './automation-file.js';
+export { readAutomation, withPlainLineEnds } from './automation-file.js';
 export { fillInJson, type PlaceholderValues } from './placeholders.js';

@@ -7,6 +7,7 @@ import { CronSchedule, InvalidCron } from '../../../platform/schedule/index.js';
 import type { YamlMapping } from '../../../workspaces/yaml-files/index.js';
 import {
   AUTOMATION_LIMITS,
+  CHALLENGES,
   FILE_EVENTS,
   type FileTrigger,
   type HmacRule,
@@ -119,6 +120,7 @@ function webhookOf(rules: YamlMapping): WebhookTrigger {
   rules.expect([
     'verify',
     'filter',
+    'challenge',
     ...(isHmac ? ['header', 'algorithm', 'encoding', 'prefix', 'id_header'] : []),
   ]);
   return {
@@ -126,6 +128,7 @@ function webhookOf(rules: YamlMapping): WebhookTrigger {
     verify,
     filter: filterOf(rules, WEBHOOK_PATH, 'body.action: [opened, reopened]'),
     hmac: isHmac ? hmacOf(rules) : null,
+    challenge: rules.choice('challenge', CHALLENGES) ?? null,
   };
 }
 

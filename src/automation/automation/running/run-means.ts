@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { task, Workers } from '../../../platform/workers/index.js';
-import { fillInJson, type PlaceholderValues } from '../file/index.js';
+import { fillInJson, type PlaceholderValues, withPlainLineEnds } from '../file/index.js';
 import {
   type AutomationRunRow,
   DeliveriesStore,
@@ -77,7 +77,7 @@ export class RunMeansReader {
     if (work.file === null) return { definition, agent: null, code: work.code };
     const file = files.find(({ path }) => path === work.file);
     const content = file && (await this.deployments.content(id, file.sha256));
-    return content && { definition, agent: null, code: content.toString() };
+    return content && { definition, agent: null, code: withPlainLineEnds(content.toString()) };
   }
 }
 

@@ -9,6 +9,7 @@ import { NotFound, Problem, Unavailable, UnsupportedMediaType } from '../../../p
 import { RateLimits } from '../../../platform/limits/index.js';
 import { task, Workers } from '../../../platform/workers/index.js';
 import type { WebhookTrigger } from '../../automation/index.js';
+import { ECHO_HEADERS, graphChallenge, metaChallenge } from './address-challenges.js';
 import { ForgedSignatures } from './forged-signatures.js';
 import { type Hook, HooksStore } from './hooks.store.js';
 import { LARGE_BYTES, WebhookBodies } from './webhook-bodies.js';
@@ -38,9 +39,17 @@ export class HooksController {
 
   /** For people who look whether an address lives. */
   @Get(`${HOOKS}/:token`)
-  async show(@Param('token') token: string): Promise<{ ok: true }> {
-    await this.find(token);
-    return { ok: true };
+  async show(
+    @Param('token') token: string,
+    @Req() { url }: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<{ ok: true } | string> {
+    const hook = await this.find(token);
+    const challenge = metaChallenge(hook.config as WebhookTrigger, url, token);
+    if (challenge === undefined) return { ok: true };
+    requireLive(hook.state);
+    reply.headers(ECHO_HEADERS);
+    return challenge;
   }
 
   @RouteConfig(RAW_BODY)
@@ -50,10 +59,15 @@ export class HooksController {
     @Param('token') token: string,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<WebhookAnswer | { challenge: string }> {
+  ): Promise<WebhookAnswer | { challenge: string } | string> {
     const hook = await this.find(token);
     await this.rateLimits.recogniseWebhook(request, reply, hook.id);
     requireLive(hook.state);
+    const challenge = graphChallenge(hook.config as WebhookTrigger, request.url);
+    if (challenge !== undefined) {
+      reply.headers(ECHO_HEADERS);
+      return challenge;
+    }
     const { headers, raw } = request;
     if ((headers['content-encoding'] ?? 'identity') !== 'identity')
       throw new UnsupportedMediaType('Send the body as it is, without Content-Encoding');

@@ -38,13 +38,26 @@ export function inputOf(
 function bodyOf(type: string, body: Buffer): unknown {
   if (body.length === 0) return null;
   const text = body.toString();
-  if (FORM.test(type)) return { ...parse(text, undefined, undefined, { maxKeys: MAX_FIELDS }) };
+  if (FORM.test(type)) return formOf(text);
   const isJson = /[/+]json\b/i.test(type);
   if (!isJson && !/^\s*[[{]/.test(text.slice(0, 100))) return text.replaceAll('\0', '');
   try {
     return jsonOf(body);
   } catch (error) {
     if (!isJson && error instanceof HttpRefusal && error.status === 400) return text.replaceAll('\0', '');
+    throw error;
+  }
+}
+
+/** GitHub's default, and Slack's buttons: a form whose one field is JSON stands for that. */
+function formOf(text: string): unknown {
+  const { ...form } = parse(text, undefined, undefined, { maxKeys: MAX_FIELDS });
+  const { payload, ...others } = form;
+  if (typeof payload !== 'string' || Object.keys(others).length > 0 || !/^\s*[[{]/.test(payload)) return form;
+  try {
+    return jsonOf(Buffer.from(payload));
+  } catch (error) {
+    if (error instanceof HttpRefusal && error.status === 400) return form;
     throw error;
   }
 }

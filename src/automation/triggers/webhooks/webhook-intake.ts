@@ -37,8 +37,8 @@ interface Webhook {
   readonly payload: string | Uint8Array;
   /** What tells it from others of its trigger, where its sender says. */
   readonly key: string | null;
-  /** Whether the filter of its trigger lets it through. */
-  readonly isWanted: boolean;
+  /** Why the filter of its trigger does not let it through; null where it does. */
+  readonly filtered: string | null;
 }
 
 /** A webhook with what it becomes. */
@@ -131,8 +131,10 @@ export class WebhookIntake {
   ): Promise<Map<string, WebhookAnswer | Error>> {
     const answers = new Map<string, WebhookAnswer | Error>();
     const { wanted, copies, unwanted } = sorted(taken);
-    for (const { id } of unwanted)
-      answers.set(id, { delivery_id: id, run_id: null, status: 'filtered', duplicate: false });
+    for (const { id, filtered } of unwanted) {
+      const answer = { delivery_id: id, run_id: null, status: 'filtered', duplicate: false } as const;
+      answers.set(id, { ...answer, ...(filtered !== null && { reason: filtered }) });
+    }
     const again = await this.seenAgain(unit, wanted);
     const accepted: Taken[] = [];
     const repeated: Taken[] = [];
@@ -155,7 +157,10 @@ export class WebhookIntake {
       }
     }
     await this.deliveries.addAll(unit, [
-      ...unwanted.map(one => ({ delivery: rowOf(one), end: { state: 'filtered' as const, reason: null } })),
+      ...unwanted.map(one => ({
+        delivery: rowOf(one),
+        end: { state: 'filtered' as const, reason: one.filtered },
+      })),
       ...repeated.map(one => ({
         delivery: { ...rowOf(one), headers: {}, payload: undefined },
         end: { state: 'duplicate' as const, reason: null, run_id: runIdOf(answers.get(one.id)) },
@@ -245,7 +250,7 @@ function sorted(taken: readonly Taken[]): {
   for (const one of taken) {
     const name = one.key === null ? one.id : `${one.hook.id} ${one.key}`;
     const first = firsts.get(name);
-    if (!one.isWanted) unwanted.push(one);
+    if (one.filtered !== null) unwanted.push(one);
     else if (first) copies.push([one, first]);
     else {
       firsts.set(name, one);

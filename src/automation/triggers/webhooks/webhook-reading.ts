@@ -1,5 +1,5 @@
 import { HttpRefusal } from '#libs/fastify-hardening/index.js';
-import { matchesFilter } from '#libs/value-filter/index.js';
+import { mismatchIn } from '#libs/value-filter/index.js';
 import { type HmacRule, type Scheme, verifyWebhook } from '#libs/webhooks/index.js';
 import type { WebhookTrigger } from '../../automation/index.js';
 import { inputOf, type WebhookInput } from './webhook-body.js';
@@ -26,8 +26,8 @@ export type Reading =
       readonly payload: string | Uint8Array;
       /** What tells it from others of its trigger, where its sender says. */
       readonly key: string | null;
-      /** Whether the filter of its trigger lets it through. */
-      readonly isWanted: boolean;
+      /** Why the filter of its trigger does not let it through; null where it does. */
+      readonly filtered: string | null;
       /** What its sender wants to have back, who asks whether the address is the right one. */
       readonly challenge: string | undefined;
     }
@@ -48,7 +48,7 @@ export function readWebhook({ headers, url, body, at, config, secrets }: Arrived
       headers: input.headers,
       payload: JSON.stringify(input),
       key: keyOf(config, input, verdict.key),
-      isWanted: matchesFilter(filter, input),
+      filtered: mismatchIn(filter, input),
       challenge: challengeIn(config, input),
     };
   } catch (error) {
