@@ -30,17 +30,23 @@ afterAll(async () => {
 
 const costly = (tokens: number) => ({ text: 'Done.', usage: { input: 1, output: tokens } });
 
-async function hooked(file: string): Promise<{ id: string; send: (body?: Json) => Promise<Json> }> {
+interface Hooked {
+  readonly id: string;
+  readonly address: string;
+  readonly send: (body?: Json) => Promise<Json>;
+}
+
+async function hooked(file: string): Promise<Hooked> {
   const { id, secrets } = await own.deploy(file);
-  const { pathname } = new URL(secrets[0].url);
+  const address = ground.service.url + new URL(secrets[0].url).pathname;
   const send = async (body: Json = {}) => {
-    const response = await fetch(ground.service.url + pathname, {
+    const response = await fetch(address, {
       method: 'POST',
       body: JSON.stringify(body),
     });
     return (await response.json()) as Json;
   };
-  return { id, send };
+  return { id, address, send };
 }
 
 describe('what it may spend', () => {
@@ -97,7 +103,7 @@ describe('how many run at once', () => {
     'lets a hundred wait, and refuses what comes then, which counts when it is sent again',
     async () => {
       const file = await own.script('full', 'sleep 600', WEBHOOK);
-      const { id, send } = await hooked(file);
+      const { id, send, address } = await hooked(file);
       const { run_id } = await send();
       while ((await own.client.get(`/api/automation/runs/${run_id}`)).body.state !== 'running');
       const answers = await Promise.all(Array.from({ length: 105 }, (_, n) => send({ n })));
@@ -109,10 +115,42 @@ describe('how many run at once', () => {
       );
       expect((await own.ask('trigger', { file_path: file })).status).toBe(409);
       expect(await own.deliveries(`&deployment_id=${id}&state=skipped&limit=100`)).toHaveLength(5);
+      const again = (key: string) =>
+        fetch(address, { method: 'POST', body: '{}', headers: { 'idempotency-key': key } });
+      const late = await again('late');
+      expect([late.status, late.headers.get('retry-after')]).toEqual([503, '60']);
+      await own.client.post(`/api/automation/runs/${run_id}/cancel`);
+      let taken = await again('late');
+      while (taken.status === 503) taken = await again('late');
+      const body = (await taken.json()) as Json;
+      expect([taken.status, body]).toMatchObject([200, { status: 'pending', duplicate: false }]);
+      expect(await (await again('late')).json()).toMatchObject({ run_id: body.run_id, duplicate: true });
       await own.stop(file, { cancel_runs: true });
     },
     PATIENCE,
   );
+});
+
+it('waits while it is paused, but for what people ask for, and goes on when it is resumed', async () => {
+  const code = 'touch "$(date +%s%N).begun"; until [ -e go ]; do sleep 0.1; done';
+  const file = await own.script('halted', code, WEBHOOK);
+  const { id, send, address } = await hooked(file);
+  const stateOf = async ({ run_id }: Json) =>
+    (await own.client.get(`/api/automation/runs/${run_id}`)).body.state;
+  const running = await send({ n: 1 });
+  while ((await stateOf(running)) !== 'running');
+  const waiting = await send({ n: 2 });
+  expect((await own.client.post(`/api/automation/deployments/${id}/pause`)).body.state).toBe('paused');
+  const refused = await fetch(address, { method: 'POST', body: '{}' });
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '3600']);
+  const asked = await own.start(file);
+  await own.write('go', '');
+  // What has begun ends, and what a person asked for overtakes what waits.
+  expect(await own.ended(running)).toMatchObject({ status: 'completed' });
+  expect(await own.ended(asked)).toMatchObject({ status: 'completed' });
+  expect(await stateOf(waiting)).toBe('queued');
+  expect((await own.client.post(`/api/automation/deployments/${id}/resume`)).body.state).toBe('live');
+  expect(await own.ended(waiting)).toMatchObject({ status: 'completed', attempt: 1 });
 });
 
 describe('what it may consist of', () => {

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Automations } from '../harness/automations.js';
 import { TestService } from '../harness/service.js';
 
 const SIZE = 3 * 1024 * 1024;
@@ -105,4 +107,31 @@ it('says that the history has no room, and has all of it when there is', async (
   expect(await read()).toMatchObject({ status: 507, body: { detail: expect.stringContaining('is full') } });
   rmSync(filler);
   expect((await read()).body.items).toHaveLength(1);
+});
+
+it('puts an automation off whose script cannot begin, and runs it once when there is room', async () => {
+  if (!isMounted) return;
+  const ada = await service.person();
+  const own = new Automations(ada.client, await service.workspace(ada));
+  const code = 'echo once >> made.txt';
+  const { id, secrets } = await own.deploy(await own.script('made', code, 'on:\n  - webhook: {}\n'));
+  for (let n = 0; n < 100; n++)
+    writeFileSync(path.join(disk, own.workspaceId, `${n}-${'x'.repeat(200)}`), '');
+  const scans = path.join(service.dataDir, 'scans');
+  if (!mounted.includes(scans)) mountAt(scans, 64 * 1024);
+  const filler = fill(scans);
+  const sent = await fetch(service.url + new URL(secrets[0].url).pathname, { method: 'POST', body: '{}' });
+  const { run_id } = (await sent.json()) as { run_id: string };
+  expect([sent.status, typeof run_id]).toEqual([200, 'string']);
+  const putOff = () =>
+    service.database.query(
+      "select 1 from automation_run where id = $1 and state = 'queued' and not_before is not null",
+      [run_id],
+    );
+  while ((await putOff()).length === 0) await sleep(50);
+  rmSync(filler);
+  const run = await own.ended({ run_id });
+  expect(run).toMatchObject({ status: 'completed', attempt: 1, tries: [] });
+  expect(await own.fileText('made.txt')).toBe('once\n');
+  expect(await own.deployment(id)).toMatchObject({ state: 'live', failures_in_row: 0 });
 });

@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FakeOpenAi } from '../fakes/openai-server.js';
 import { type AgentGround, startAgents } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 import { Loops } from '../harness/loops.js';
+import type { ServiceProcess } from './service-process.js';
 import { Standstill } from './standstill.js';
 import { Workers } from './workers.js';
 
@@ -137,6 +139,55 @@ describe('a loop whose worker is killed', () => {
         [made.map(({ id }) => id)],
       );
       for (const row of runs) expect(row.runs).toBe(row.iterations);
+    },
+    PATIENCE,
+  );
+});
+
+describe('a worker that is told to end while it checks', () => {
+  /** Begins a check that goes on until there is a file of this name. */
+  async function checking(
+    name: string,
+    drainSeconds: number,
+  ): Promise<{ loop: Json; worker: ServiceProcess }> {
+    model.otherwise(({ body }) => (body.model === 'grader' ? MET : { text: 'Done.' }));
+    const worker = await workers.start({ DRAIN_SECONDS: String(drainSeconds) });
+    const check = { run: 'bash', code: `until [ -e ${name} ]; do sleep 0.1; done` };
+    const loop = await loops.start({ prompt: 'Do it.', until: { ...RUBRIC, check } });
+    const running = 'select 1 from running_sandbox where workspace_id = $1';
+    while ((await ground.service.database.query(running, [loops.workspaceId])).length === 0) await sleep(50);
+    return { loop, worker };
+  }
+
+  it(
+    'waits for the check, and the iteration is graded once',
+    async () => {
+      const [worked, graded] = [asked('worker'), asked('grader')];
+      const { loop, worker } = await checking('drained', 3600);
+      const stopped = worker.stop();
+      while (!worker.lines.some(({ msg }) => msg === 'stopping')) await sleep(20);
+      await loops.write('drained', '');
+      expect(await stopped).toBe(0);
+      expect(worker.errors).toEqual([]);
+      await workers.start();
+      expect(await loops.ended(loop)).toMatchObject({ outcome: 'satisfied', iteration: 1 });
+      expect([asked('worker') - worked, asked('grader') - graded]).toEqual([1, 1]);
+    },
+    PATIENCE,
+  );
+
+  it(
+    'and has no time to wait leaves it to the next one, and no iteration is lost or done twice',
+    async () => {
+      const [worked, graded] = [asked('worker'), asked('grader')];
+      const { loop, worker } = await checking('left', 0);
+      expect(await worker.stop()).toBe(0);
+      await loops.write('left', '');
+      await workers.start();
+      const ended = await loops.ended(loop);
+      expect(ended).toMatchObject({ outcome: 'satisfied', iteration: 1 });
+      expect(ended.iterations).toHaveLength(1);
+      expect([asked('worker') - worked, asked('grader') - graded]).toEqual([1, 1]);
     },
     PATIENCE,
   );

@@ -1,4 +1,6 @@
 import { createECDH, randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApprovalRequests } from '../../src/agents/approvals/index.js';
 import type { Actor } from '../../src/platform/access/index.js';
@@ -140,6 +142,58 @@ describe('when a worker is killed in the middle of an attempt', () => {
       while ((await deliveriesTo(ada, 'push'))[0]?.state === 'queued');
       expect(await deliveriesTo(ada, 'push')).toEqual([{ state: 'sent' }]);
       expect((await ada.client.get('/api/notifications')).body.items).toHaveLength(1);
+    },
+    PATIENCE,
+  );
+});
+
+describe('when a worker is told to end in the middle of an attempt', () => {
+  /** The first request of a path is answered when `finish` is called. */
+  function answerLater(path: string): () => void {
+    let held: ServerResponse | undefined;
+    receiver.answer(path, response => {
+      held = response;
+      receiver.answer(path, 200);
+    });
+    return () => void held?.writeHead(200).end();
+  }
+
+  it(
+    'it waits for the answer, and the webhook gets the message once',
+    async () => {
+      const ada = await service.person();
+      const id = await webhook(ada, '/slow');
+      const finish = answerLater('/slow');
+      const worker = await workers.start({ DRAIN_SECONDS: '3600' });
+      await ask(ada);
+      await receiver.at('/slow');
+      const stopped = worker.stop();
+      while (!worker.lines.some(({ msg }) => msg === 'stopping')) await sleep(20);
+      finish();
+      expect(await stopped).toBe(0);
+      expect(worker.errors).toEqual([]);
+      expect(await messagesTo(id)).toEqual([{ state: 'sent', attempts: 1, holder: null }]);
+      expect(await receiver.at('/slow')).toHaveLength(1);
+    },
+    PATIENCE,
+  );
+
+  it(
+    'and has no time to wait, the next worker sends the same message again',
+    async () => {
+      const ada = await service.person();
+      const id = await webhook(ada, '/cut-off');
+      hangOnce('/cut-off', 200);
+      const worker = await workers.start({ DRAIN_SECONDS: '0' });
+      await ask(ada);
+      await receiver.at('/cut-off');
+      expect(await worker.stop()).toBe(0);
+      expect(await messagesTo(id)).toEqual([{ state: 'pending', attempts: 0, holder: null }]);
+      await workers.start();
+      expect(await attempts(ada, id)).toMatchObject([{ succeeded: true }]);
+      const [first, second, ...more] = idsIn(await receiver.at('/cut-off', 2));
+      expect([second, more]).toEqual([first, []]);
+      expect(await messagesTo(id)).toEqual([{ state: 'sent', attempts: 1, holder: null }]);
     },
     PATIENCE,
   );

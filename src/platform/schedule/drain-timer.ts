@@ -1,16 +1,21 @@
 import { Injectable, OnModuleDestroy } from '@nestjs/common';
 import { Config } from '../config/index.js';
+import { Log } from '../log/index.js';
 
 /** The time that a stopping process gives to work in flight: DRAIN_SECONDS for all features together. */
 @Injectable()
 export class DrainTimer implements OnModuleDestroy {
   private stopping: number | undefined;
 
-  constructor(private readonly config: Config) {}
+  constructor(
+    private readonly config: Config,
+    private readonly log: Log,
+  ) {}
 
   /** Every module is told so before the first of them waits. */
   onModuleDestroy(): void {
     this.stopping = performance.now();
+    this.log.info({ drain_seconds: this.config.drainSeconds }, 'stopping');
   }
 
   /** Resolves when `work` has ended, or when DRAIN_SECONDS have passed since the process began to stop. */
