@@ -34,6 +34,7 @@ import { AutomationEvents } from './automation/automation/migrations/20261130-au
 import { LargePayloads } from './automation/automation/migrations/20261203-large-payloads.js';
 import { FewerChecks } from './automation/automation/migrations/20261204-fewer-checks.js';
 import { AutomationRetries } from './automation/automation/migrations/20261210-automation-retries.js';
+import { AutomationTries } from './automation/automation/migrations/20261212-automation-tries.js';
 import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
 import { NotificationChains } from './automation/notifications/migrations/20261129-notification-chains.js';
 import { Push } from './automation/notifications/push/migrations/20261123-push.js';
@@ -223,4 +224,5 @@ export const migrations = [
   { name: '20261210-automation-retries', class: AutomationRetries },
   { name: '20261211-constraints', class: Constraints },
   { name: '20261212-workspace-secrets', class: WorkspaceSecrets },
+  { name: '20261212-automation-tries', class: AutomationTries },
 ];

@@ -162,6 +162,92 @@ describe('a schedule whose worker is killed', () => {
   );
 });
 
+describe('a script that is tried again', () => {
+  /** `first` is what its first try does. */
+  const once = (name: string, first: string) =>
+    own.script(
+      name,
+      `echo once >> ${name}.txt; [ "$ATELIER_ATTEMPT" = 2 ] || ${first}`,
+      `${HOURLY}\n${RETRIES}`,
+    );
+  const RETRIES = 'retries: { max: 1, backoff: 1h }';
+  const triesOf = (id: string) =>
+    rows(
+      "select attempt, state, tries -> 0 ->> 'stop_reason' as first from automation_run where deployment_id = $1",
+      [id],
+    );
+  const waiting = (reason: string) => [{ attempt: 2, state: 'queued', first: reason }];
+
+  async function nextTry(id: string): Promise<void> {
+    await rows(
+      `with due as (update automation_run set not_before = now() where deployment_id = $1 returning id)
+       select notify_topic('automation-queued') from due`,
+      [id],
+    );
+    await schedules.settled([id]);
+    expect(await written(id)).toEqual(COMPLETED);
+    expect(await triesOf(id)).toMatchObject([{ attempt: 2, state: 'done' }]);
+  }
+
+  it(
+    'after its worker was killed begins once more',
+    async () => {
+      const { id } = await own.deploy(await once('lost', 'sleep 600'));
+      await workers.start();
+      await schedules.makeDue([id]);
+      while ((await own.fileText('lost.txt')) !== 'once\n') await sleep(100);
+      await workers.kill();
+      await workers.start();
+      while ((await triesOf(id))[0]?.state !== 'queued') await sleep(50);
+      expect(await triesOf(id)).toEqual(waiting('worker_lost'));
+      await nextTry(id);
+      expect(await own.fileText('lost.txt')).toBe('once\nonce\n');
+    },
+    PATIENCE,
+  );
+
+  it(
+    'is so also by another worker than the one that failed with it, and which was killed meanwhile',
+    async () => {
+      const { id } = await own.deploy(await once('failed', 'exit 1'));
+      await workers.start();
+      await schedules.makeDue([id]);
+      while ((await triesOf(id))[0]?.attempt !== 2) await sleep(50);
+      await workers.kill();
+      expect(await triesOf(id)).toEqual(waiting('script_failed'));
+      await workers.start();
+      await nextTry(id);
+      expect(await own.fileText('failed.txt')).toBe('once\nonce\n');
+    },
+    PATIENCE,
+  );
+
+  it(
+    'waits for its next try where its worker was killed as it wrote down the first one',
+    async () => {
+      const { id } = await own.deploy(await once('broken', 'exit 1'));
+      const still = await Standstill.begin(ground.service, {
+        ...{ table: 'automation_run', event: 'before update', when: 'new.attempt = 2 and old.attempt = 1' },
+      });
+      try {
+        await workers.start();
+        await schedules.makeDue([id]);
+        await still.reached();
+        await workers.kill();
+        await still.undo();
+      } finally {
+        await still.end();
+      }
+      await workers.start();
+      while ((await triesOf(id))[0]?.attempt !== 2) await sleep(50);
+      expect(await triesOf(id)).toEqual(waiting('worker_lost'));
+      await nextTry(id);
+      expect(await own.fileText('broken.txt')).toBe('once\nonce\n');
+    },
+    PATIENCE,
+  );
+});
+
 describe('a worker that is told to end', () => {
   it(
     'waits for the script that runs',

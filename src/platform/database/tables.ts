@@ -117,7 +117,7 @@ export interface Schema {
     chain: Generated<Told<'automation_run.chain', string[]>>; attempt: Generated<number>;
     replay_of: string | null; cancelled_at: Time | null; queued_at: Time; started_at: Time | null;
     finished_at: Time | null; scheduled_for: Time | null; output_bytes: Generated<number>;
-    not_before: Time | null; is_asked: Generated<boolean>;
+    not_before: Time | null; is_asked: Generated<boolean>; tries: Generated<Json<'automation_run.tries'>>;
   };
   automation_seen: {
     trigger_id: string; key: string; delivery_id: string; seen_at: Time;

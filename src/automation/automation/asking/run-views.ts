@@ -34,6 +34,12 @@ function runView(run: AutomationRunRow, approval_id: string | null): AutomationR
     ...{ state: approval_id ? 'waiting' : state, approval_id },
     ...{ stop_reason, error, call_id, chat_id, output, log, exit_code, cost_usd },
     ...{ delivery_id: run.delivery_id, attempt: run.attempt, replay_of: run.replay_of },
+    tries: run.tries.map(one => ({
+      ...one,
+      started_at: isoOrNull(one.started_at),
+      finished_at: iso(one.finished_at),
+    })),
+    next_try_at: run.state === 'queued' && run.tries.length > 0 ? isoOrNull(run.not_before) : null,
     scheduled_for: isoOrNull(run.scheduled_for),
     queued_at: iso(run.queued_at),
     started_at: isoOrNull(run.started_at),

@@ -108,6 +108,13 @@ export interface AutomationDefinition {
     readonly dailyUsd: number | null;
   };
   readonly expect: { readonly files: readonly string[]; readonly responseSchema: unknown };
+  /** How a run that failed is tried again; absent in old versions, and null: it is not. */
+  readonly retries?: {
+    /** Tries after the first one. */
+    readonly max: number;
+    /** Before the second try; doubled for each further one, up to {@link AUTOMATION_LIMITS.backoffSeconds}. */
+    readonly backoffSeconds: number;
+  } | null;
   /** Errors in a row after which it pauses; null: never. */
   readonly pauseAfter: number | null;
   readonly alertAfterSeconds: number | null;
@@ -124,6 +131,8 @@ export const AUTOMATION_LIMITS = {
   actions: 100,
   connections: 20,
   secrets: 20,
+  retries: 10,
+  backoffSeconds: 86_400,
 } as const;
 
 const IN_FOLDER = /^automations\/(?:.*\/)?[^/]+\.md$/;

@@ -33,6 +33,7 @@ actions: [chat_list]
 concurrency: { policy: parallel, max: 3, group: triage }
 limits: { cost_usd: 0.5, max_seconds: 60 }
 expect: { files: ["reports/*.md"], response_schema: { type: object } }
+retries: { max: 3, backoff: 2m }
 pause_after: off
 input: { type: object, properties: { since: { type: string } } }
 ---
@@ -46,6 +47,7 @@ Look at this title: {{ input.title }}
       concurrency: { policy: 'parallel', max: 3, group: 'triage' },
       limits: { costUsd: 0.5, maxSeconds: 60, maxSteps: null },
       expect: { files: ['reports/*.md'], responseSchema: { type: 'object' } },
+      retries: { max: 3, backoffSeconds: 120 },
       pauseAfter: null,
       onApproval: 'fail',
       notify: ['failed', 'paused'],
@@ -72,6 +74,14 @@ Look at this title: {{ input.title }}
     });
     expect(read('---\nrun: bash\nfile: scripts/x.sh\n---\n').definition?.work).toEqual({
       ...{ kind: 'script', language: 'bash', file: 'scripts/x.sh', code: null },
+    });
+  });
+
+  it('is tried again only where it says so, half a minute later where it does not say when', () => {
+    expect(read('---\nname: a\n---\nLook.').definition?.retries).toBeNull();
+    expect(read('---\nretries: { max: 2 }\n---\nLook.').definition?.retries).toEqual({
+      max: 2,
+      backoffSeconds: 30,
     });
   });
 
@@ -106,6 +116,16 @@ Look at this title: {{ input.title }}
     ['---\napproval_deadline: 8d\n---\nGo', 2, /from 1m to 7d/, null],
     ['---\non:\n  - webhook: { verify: hmac }\n---\nGo', 3, /header is missing/, 'header: x-signature'],
     ['---\nnotify: [faild]\n---\nGo', 2, /knows failed/, 'Did you mean "failed"?'],
+    ['---\nretries: 3\n---\nGo', 2, /retries must be lines/, null],
+    ['---\nretries: { backoff: 1m }\n---\nGo', 2, /retries.max is missing/, 'retries: { max: 3 }'],
+    ['---\nretries: { max: 11 }\n---\nGo', 2, /retries.max must be a whole number from 1 to 10/, null],
+    [
+      '---\nretries: { max: 2, backoff: 2h }\n---\nGo',
+      2,
+      /retries.backoff must be a time from 1s to 1h/,
+      null,
+    ],
+    ['---\nretries: { max: 2, backof: 2s }\n---\nGo', 2, /"backof"/, 'Did you mean "backoff"?'],
     ['---\nname: a', 1, /not closed/, null],
     ['Just text.', 1, /no front matter/, expect.stringContaining('---')],
     [

@@ -19,20 +19,12 @@ import { readTriggers } from './trigger-rules.js';
 const READ_ONLY = ['read_file', 'list_files', 'find_files', 'search_files', 'skill', 'read_input'] as const;
 
 const DEFAULT_SECONDS = 900;
+const DEFAULT_BACKOFF = 30;
 const DAY = 86_400;
 const KEYS = [
   ...['name', 'description', 'on', 'run', 'file', 'agent', 'model', 'tools', 'actions', 'chat'],
-  ...[
-    'connections',
-    'secrets',
-    'concurrency',
-    'on_approval',
-    'approval_deadline',
-    'limits',
-    'expect',
-    'pause_after',
-  ],
-  ...['alert_after', 'notify', 'input'],
+  ...['connections', 'secrets', 'concurrency', 'on_approval', 'approval_deadline', 'limits', 'expect'],
+  ...['retries', 'pause_after', 'alert_after', 'notify', 'input'],
 ];
 
 /** A file as it was read: the definition is null where a finding is an error. */
@@ -100,6 +92,7 @@ function read(
     approvalDeadlineSeconds: secondsOf(matter, 'approval_deadline', { least: 60, most: 7 * DAY }) ?? 4 * 3600,
     limits,
     expect,
+    retries: readRetries(matter),
     pauseAfter: readPauseAfter(matter),
     alertAfterSeconds: secondsOf(matter, 'alert_after', { least: 60, most: 366 * DAY }) ?? null,
     notify: readNotify(matter),
@@ -185,6 +178,18 @@ function readExpectations(matter: YamlMapping): AutomationDefinition['expect'] {
   if (expect && responseSchema !== undefined && !isObject(responseSchema))
     expect.error('response_schema', 'must be a JSON Schema');
   return { files: expect?.texts('files', 20) ?? [], responseSchema };
+}
+
+function readRetries(matter: YamlMapping): AutomationDefinition['retries'] {
+  const retries = matter.mapping('retries');
+  if (!retries) return null;
+  retries.expect(['max', 'backoff']);
+  if (!retries.has('max'))
+    retries.error('max', 'is missing: how often a run that failed is tried again', 'retries: { max: 3 }');
+  return {
+    max: retries.integer('max', 1, AUTOMATION_LIMITS.retries) ?? 1,
+    backoffSeconds: secondsOf(retries, 'backoff', { least: 1, most: 3600 }) ?? DEFAULT_BACKOFF,
+  };
 }
 
 function readPauseAfter(matter: YamlMapping): number | null {

@@ -29,11 +29,15 @@ export interface RunOutcome {
 /** The agent's run of an automation, once it has ended; null where it was deleted. */
 export interface EndedAgentRun {
   readonly id: string;
+  readonly attempt: number;
   readonly run: Pick<
     Row<'run'>,
     'status' | 'stop_reason' | 'error' | 'response' | 'response_json' | 'cost_usd' | 'started_at'
   > | null;
 }
+
+/** One try of a run. */
+export type RunTry = Pick<AutomationRunRow, 'id' | 'attempt'>;
 
 export type PrintedPiece = Pick<Row<'automation_output'>, 'number' | 'text' | 'created_at'>;
 
@@ -286,19 +290,49 @@ export class AutomationRunsStore {
     return true;
   }
 
-  /** Ends a run, once; undefined where it has ended already. */
-  async finish(unit: UnitOfWork, id: string, outcome: RunOutcome): Promise<AutomationRunRow | undefined> {
+  /** Ends a run, once; undefined where it has ended already, or goes on with another try. */
+  async finish(
+    unit: UnitOfWork,
+    { id, attempt }: RunTry,
+    outcome: RunOutcome,
+  ): Promise<AutomationRunRow | undefined> {
     const { status, stop_reason, error, output, log, exit_code, cost_usd } = outcome;
     const { rows } = await sql<AutomationRunRow>`
       update automation_run set state = 'done', status = ${status}, stop_reason = ${stop_reason}, error = ${error},
         output = ${output === undefined ? null : storable(output)}::jsonb, log = ${log ?? null}, exit_code = ${exit_code ?? null},
-        cost_usd = ${cost_usd ?? null}, finished_at = now(), ${this.rows.released}
-      where id = ${id} and state <> 'done' returning *`.execute(unit.tables());
+        cost_usd = ${costWith(cost_usd)}, not_before = null, finished_at = now(), ${this.rows.released}
+      where id = ${id} and attempt = ${attempt} and state <> 'done' returning *`.execute(unit.tables());
     const [ended] = rows;
     if (!ended) return undefined;
     await recordRunEvents(unit, this.topics, status === 'completed' ? 'completed' : 'failed', [ended]);
     this.topics.publishAfterCommit(unit, automationRunTopic(id), AUTOMATION_RUNS_QUEUED);
     return ended;
+  }
+
+  /**
+   * Writes down a try that failed, and lets the run wait for the next one. False where this is not the try under way any more,
+   * or somebody wants the run to end.
+   */
+  async retry(
+    unit: UnitOfWork,
+    { id, attempt }: RunTry,
+    outcome: RunOutcome,
+    delaySeconds: number,
+  ): Promise<boolean> {
+    const { stop_reason, error, exit_code, cost_usd } = outcome;
+    const { rows } = await sql<AutomationRunRow>`
+      update automation_run set state = 'queued', started_at = null, chat_id = null, call_id = null, attempt = attempt + 1,
+        not_before = now() + ${delaySeconds} * interval '1 second', cost_usd = ${costWith(cost_usd)},
+        tries = tries || jsonb_build_array(jsonb_build_object('attempt', attempt, 'stop_reason', ${stop_reason}::text,
+          'error', ${error}::text, 'exit_code', ${exit_code ?? null}::int, 'chat_id', chat_id, 'call_id', call_id,
+          'started_at', started_at, 'finished_at', now())), ${this.rows.released}
+      where id = ${id} and attempt = ${attempt} and state in ('starting', 'running') and cancelled_at is null
+      returning *`.execute(unit.tables());
+    const [waiting] = rows;
+    if (!waiting) return false;
+    await recordRunEvents(unit, this.topics, 'queued', [waiting]);
+    this.topics.publishAfterCommit(unit, automationRunTopic(id), AUTOMATION_RUNS_QUEUED);
+    return true;
   }
 
   /** Somebody wants it to end. */
@@ -327,7 +361,7 @@ export class AutomationRunsStore {
   /** Runs of agents that have ended and are not written down as ended here. */
   async ended(limit: number): Promise<EndedAgentRun[]> {
     const { rows } = await sql<EndedAgentRun>`
-      select a.id, case when r.id is null then null else jsonb_build_object('status', r.status, 'stop_reason', r.stop_reason,
+      select a.id, a.attempt, case when r.id is null then null else jsonb_build_object('status', r.status, 'stop_reason', r.stop_reason,
         'error', r.error, 'response', r.response, 'response_json', r.response_json, 'cost_usd', r.cost_usd,
         'started_at', r.started_at) end as run
       from automation_run a left join run r on r.id = a.call_id
@@ -425,6 +459,10 @@ export class AutomationRunsStore {
     return rows.length;
   }
 }
+
+/** What all tries of a run cost; null where none of them is known to cost anything. */
+const costWith = (usd: number | null | undefined) =>
+  sql`coalesce(cost_usd + coalesce(${usd ?? null}::float8, 0), ${usd ?? null}::float8)`;
 
 /** What the lock of a lane is called. */
 const nameOf = ({ workspaceId, lane }: Lane): string => `automation ${workspaceId} ${lane}`;

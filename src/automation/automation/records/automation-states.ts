@@ -31,6 +31,18 @@ export interface Pinned {
   readonly code: string | null;
 }
 
+/** A try of a run that failed and was followed by another one. */
+export interface FailedTry {
+  readonly attempt: number;
+  readonly stop_reason: string;
+  readonly error: string | null;
+  readonly exit_code: number | null;
+  readonly chat_id: string | null;
+  readonly call_id: string | null;
+  readonly started_at: string | null;
+  readonly finished_at: string;
+}
+
 declare global {
   interface ColumnTypes {
     'automation_event.data': object;
@@ -45,6 +57,7 @@ declare global {
     'automation_run.actor': Actor;
     'automation_run.draft': Pinned | null;
     'automation_run.output': unknown;
+    'automation_run.tries': FailedTry[];
   }
 }
 

@@ -9,6 +9,7 @@ export {
   type NewRun,
   type OpenRuns,
   type RunOutcome,
+  type RunTry,
 } from './automation-runs.store.js';
 export * from './automation-states.js';
 export { DeliveriesStore, type DeliveryEnd, type DeliveryRow, type NewDelivery } from './deliveries.store.js';

@@ -6,7 +6,12 @@ import { BudgetReached } from '../../../identity/billing/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import { AuthorityLost, StandingAuthority } from '../../../workspaces/core/index.js';
-import { type AutomationRunRow, AutomationRunsStore, DeploymentsStore } from '../records/index.js';
+import {
+  type AutomationRunRow,
+  AutomationRunsStore,
+  DeploymentsStore,
+  type RunTry,
+} from '../records/index.js';
 import { Expectations } from './expectations.js';
 import { RunEnds } from './run-ends.js';
 import { type RunMeans, RunMeansReader } from './run-means.js';
@@ -85,12 +90,12 @@ export class AgentWork {
       })
       .catch(error => {
         if (!(error instanceof Cancelled)) throw error;
-        return this.ends.endNow(run.id, { status: 'completed', stop_reason: 'stopped', error: null });
+        return this.ends.endNow(run, { status: 'completed', stop_reason: 'stopped', error: null });
       });
   }
 
-  private fail({ id }: AutomationRunRow, stop_reason: string, error: string): Promise<void> {
-    return this.ends.endNow(id, { status: 'error', stop_reason, error });
+  private fail(run: RunTry, stop_reason: string, error: string): Promise<void> {
+    return this.ends.endNow(run, { status: 'error', stop_reason, error });
   }
 
   /** Stops agents that are to end, and writes down the ends of those that have; how many. */
@@ -98,9 +103,9 @@ export class AgentWork {
     const cancelled = await this.runs.cancelledAgents(AT_ONCE);
     for (const { chat_id, call_id } of cancelled) await this.stopper.stop(chat_id, [call_id]);
     const ended = await this.runs.ended(AT_ONCE);
-    for (const { id, run } of ended) {
+    for (const { run, ...one } of ended) {
       if (!run) {
-        await this.fail({ id } as AutomationRunRow, 'stopped', 'Its chat was deleted');
+        await this.fail(one, 'stopped', 'Its chat was deleted');
         continue;
       }
       const { status, stop_reason, error, response, response_json, cost_usd } = run;
@@ -109,8 +114,8 @@ export class AgentWork {
         ...(response_json && { json: response_json.value }),
       };
       const isError = status === 'error';
-      const unmet = isError || stop_reason === 'stopped' ? null : await this.expectations.unmetBy(id);
-      await this.ends.endNow(id, {
+      const unmet = isError || stop_reason === 'stopped' ? null : await this.expectations.unmetBy(one.id);
+      await this.ends.endNow(one, {
         status: isError || unmet !== null || LIMITS.has(stop_reason ?? '') ? 'error' : 'completed',
         stop_reason: unmet === null ? reasonOf(error?.type ?? stop_reason) : 'expectation_failed',
         error:

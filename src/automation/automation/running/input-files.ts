@@ -37,7 +37,10 @@ export class InputFiles implements OnModuleInit {
         'input.json': payload,
         ...(work.kind === 'script' && { [SCRIPT_NAMES[work.language]]: pinned.code ?? '' }),
       },
-      env: folder => ({ ATELIER_AUTOMATION: folder, ATELIER_INPUT: `${folder}/input.json` }),
+      env: folder => ({
+        ...{ ATELIER_AUTOMATION: folder, ATELIER_INPUT: `${folder}/input.json` },
+        ...{ ATELIER_RUN_ID: run.id, ATELIER_ATTEMPT: String(run.attempt) },
+      }),
     };
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
+import { AUTOMATION_LIMITS } from '../file/index.js';
 import {
   AutomationRunsStore,
   automationCompleted,
@@ -8,10 +9,17 @@ import {
   automationPaused,
   DeploymentsStore,
   type RunOutcome,
+  type RunTry,
 } from '../records/index.js';
 
 /** Ends that say nothing of the automation itself. */
 const NEUTRAL = ['stopped', 'replaced', 'budget_stopped'];
+
+/** Ends for which a run is tried again: another try may succeed, and nobody wanted this one to end. */
+const RETRIED = new Set([
+  ...['script_failed', 'expectation_failed', 'worker_lost', 'internal'],
+  ...['model_rate_limited', 'model_overloaded', 'model_timeout', 'model_network', 'model_unknown'],
+]);
 
 /** Writes the ends of runs, and what follows from them for their deployment. */
 @Injectable()
@@ -23,15 +31,16 @@ export class RunEnds {
     private readonly events: Events,
   ) {}
 
-  /** Ends a run, once. */
-  async end(unit: UnitOfWork, id: string, outcome: RunOutcome): Promise<void> {
-    const run = await this.runs.finish(unit, id, outcome);
+  /** Ends a run, once, or lets it wait for its next try where its file says so. */
+  async end(unit: UnitOfWork, ended: RunTry, outcome: RunOutcome): Promise<void> {
+    if (await this.retry(unit, ended, outcome)) return;
+    const run = await this.runs.finish(unit, ended, outcome);
     if (!run?.deployment_id) return;
     const { status, stop_reason } = outcome;
     if (stop_reason !== null && NEUTRAL.includes(stop_reason)) return;
     const isSuccess = status === 'completed';
     const deployment = await this.deployments.count(unit, run.deployment_id, isSuccess);
-    await this.events.publish(unit, isSuccess ? automationCompleted : automationFailed, { run_id: id });
+    await this.events.publish(unit, isSuccess ? automationCompleted : automationFailed, { run_id: run.id });
     if (isSuccess || deployment?.state !== 'live') return;
     const version = await this.deployments.version(deployment.id, deployment.version, unit);
     const { pauseAfter = null } = version?.definition ?? {};
@@ -41,6 +50,24 @@ export class RunEnds {
       await this.pause(unit, deployment.id, `${deployment.failures_in_row} runs in a row failed`);
   }
 
+  private async retry(unit: UnitOfWork, failed: RunTry, outcome: RunOutcome): Promise<boolean> {
+    if (!RETRIED.has(outcome.stop_reason ?? '')) return false;
+    const run = await this.runs.find(failed.id, unit);
+    if (!run) return false;
+    const { deployment_id, version, draft, tries } = run;
+    const deployment = deployment_id === null ? undefined : await this.deployments.find(deployment_id, unit);
+    if (!draft && (!deployment || deployment.state === 'stopped')) return false;
+    const pinned =
+      draft ??
+      (version === null || !deployment
+        ? undefined
+        : await this.deployments.version(deployment.id, version, unit));
+    const { max = 0, backoffSeconds = 0 } = pinned?.definition.retries ?? {};
+    if (tries.length >= max) return false;
+    const delay = Math.min(backoffSeconds * 2 ** tries.length, AUTOMATION_LIMITS.backoffSeconds);
+    return this.runs.retry(unit, failed, outcome, delay);
+  }
+
   async pause(unit: UnitOfWork, id: string, reason: string): Promise<void> {
     await this.deployments.halt(unit, id, 'paused', reason);
     await this.events.publish(unit, automationPaused, { deployment_id: id });
@@ -48,17 +75,17 @@ export class RunEnds {
 
   /** Ends a run that has not begun; one that has is asked to end. */
   async cancel(unit: UnitOfWork, id: string, reason: 'stopped' | 'replaced' = 'stopped'): Promise<void> {
-    const run = await this.runs.find(id, unit);
-    if (!run || run.state === 'done') return;
+    // The row is locked from here on, so that no try begins or ends meanwhile.
     await this.runs.cancel(unit, id);
-    if (run.state === 'queued')
-      await this.end(unit, id, { status: 'completed', stop_reason: reason, error: null });
+    const run = await this.runs.find(id, unit);
+    if (run?.state === 'queued')
+      await this.end(unit, run, { status: 'completed', stop_reason: reason, error: null });
   }
 
   /** As {@link end}, in a transaction of its own. */
-  endNow(id: string, outcome: RunOutcome, also?: (unit: UnitOfWork) => Promise<void>): Promise<void> {
+  endNow(ended: RunTry, outcome: RunOutcome, also?: (unit: UnitOfWork) => Promise<void>): Promise<void> {
     return this.database.transaction(async unit => {
-      await this.end(unit, id, outcome);
+      await this.end(unit, ended, outcome);
       await also?.(unit);
     });
   }

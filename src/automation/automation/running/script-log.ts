@@ -8,11 +8,18 @@ const CUT = '\n(Further output is not shown here; its end is in the log of the r
 /** Writes down what a script prints while it runs, in the order in which it does. */
 export class ScriptLog {
   private readonly deltas: DeltaWriter<'script.output'>;
-  private pieces = 0;
-  private kept = 0;
+  private pieces: number;
+  private kept: number;
 
-  /** `onFault` is called where it cannot be written down. */
-  constructor(runs: AutomationRunsStore, id: string, onFault: (error: unknown) => void) {
+  /** `before` is what earlier tries of the run printed. `onFault` is called where something cannot be written down. */
+  constructor(
+    runs: AutomationRunsStore,
+    id: string,
+    before: { readonly pieces: number; readonly kept: number },
+    onFault: (error: unknown) => void,
+  ) {
+    this.pieces = before.pieces;
+    this.kept = before.kept;
     this.deltas = new DeltaWriter(async events => {
       const texts = events.map(({ data }) => String(data.text));
       await runs.print(id, this.pieces, texts);

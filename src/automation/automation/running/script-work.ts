@@ -19,6 +19,7 @@ import {
   AutomationRunsStore,
   automationRunTopic,
   type RunOutcome,
+  type RunTry,
 } from '../records/index.js';
 import { Expectations } from './expectations.js';
 import { RunEnds } from './run-ends.js';
@@ -79,7 +80,7 @@ export class ScriptWork {
       const outcome = await this.outcomeOf(run, program, cancelled.signal);
       const { organization_id: organizationId, workspace_id: workspaceId, deployment_id: deploymentId } = run;
       const used = { organizationId, workspaceId, deploymentId, actorId: run.actor.id };
-      await this.end(run.id, outcome, { ...used, seconds: program.seconds }, stopping);
+      await this.end(run, outcome, { ...used, seconds: program.seconds }, stopping);
     } finally {
       program.close();
       cancelled.close();
@@ -88,18 +89,18 @@ export class ScriptWork {
 
   /** However long the database is away: nobody else knows how it ended. */
   private async end(
-    id: string,
+    run: RunTry,
     outcome: RunOutcome,
     used: Parameters<typeof enterScript>[1],
     stopping: AbortSignal,
   ): Promise<void> {
     for (;;)
       try {
-        return await this.ends.endNow(id, outcome, unit => enterScript(unit, used));
+        return await this.ends.endNow(run, outcome, unit => enterScript(unit, used));
       } catch (error) {
         if (stopping.aborted) throw error;
         this.log.warn(
-          { err: error, automation_run_id: id },
+          { err: error, automation_run_id: run.id },
           'the end of a script cannot be written down; trying again',
         );
         await new Promise(resolve => setTimeout(resolve, RETRY_MS));
@@ -112,9 +113,7 @@ export class ScriptWork {
     cancelled: AbortSignal,
   ): Promise<RunOutcome> {
     const output = new ScriptOutput();
-    const log = new ScriptLog(this.runs, run.id, error =>
-      this.log.warn({ err: error, automation_run_id: run.id }, 'what a script prints is not written down'),
-    );
+    const log = await this.logOf(run);
     const failed = (stop_reason: string, error: string): RunOutcome => ({
       ...{ status: 'error', stop_reason, error, log: output.log },
     });
@@ -154,6 +153,17 @@ export class ScriptWork {
       return failed('worker_lost', problem?.detail ?? 'It could not be run because of a fault on our side');
     } finally {
       await log.end();
+    }
+  }
+
+  private async logOf(run: AutomationRunRow): Promise<ScriptLog> {
+    try {
+      const pieces = run.tries.length > 0 ? await this.runs.newestPrinted(run.id) : 0;
+      return new ScriptLog(this.runs, run.id, { pieces, kept: run.output_bytes }, error =>
+        this.log.warn({ err: error, automation_run_id: run.id }, 'what a script prints is not written down'),
+      );
+    } catch (error) {
+      throw new NotBegun((error as Error).message, { cause: error });
     }
   }
 

@@ -13,7 +13,7 @@ import { DrainTimer, type DueTimer, DueTimers } from '../../../platform/schedule
 import { AUTOMATION_RUNS_QUEUED, type AutomationRunRow, AutomationRunsStore } from '../records/index.js';
 import { AgentWork } from './agent-work.js';
 import { RunEnds } from './run-ends.js';
-import { ScriptWork } from './script-work.js';
+import { NotBegun, ScriptWork } from './script-work.js';
 
 /** Scripts that one process runs at once, and agents that it is about to start. */
 const MAX_AT_ONCE = 16;
@@ -100,6 +100,11 @@ export class AutomationStarter implements OnApplicationBootstrap, OnModuleDestro
       else await this.scripts.run(run, signals);
     } catch (error) {
       const isClosing = this.closing.signal.aborted;
+      if (run.kind === 'script' && !(error instanceof NotBegun)) {
+        // It is taken for lost when this process is gone.
+        this.log.warn({ err: error, automation_run_id: run.id }, 'the end of a script is not written down');
+        return;
+      }
       if (!isClosing)
         this.log.warn({ err: error, automation_run_id: run.id }, 'automation run did not begin, retrying');
       await this.database
@@ -108,13 +113,13 @@ export class AutomationStarter implements OnApplicationBootstrap, OnModuleDestro
     }
   }
 
-  /** A script whose program had begun may have done anything by then, so it is not run twice. */
+  /** A script whose program had begun may have done anything by then: it is run again only where its file has `retries`. */
   private recover(): Promise<void> {
     return this.inTurn(async () => {
       const known = [...this.working.keys()];
       await this.database.transaction(async unit => {
-        for (const { id } of await this.runs.recover(unit, known))
-          await this.ends.end(unit, id, {
+        for (const run of await this.runs.recover(unit, known))
+          await this.ends.end(unit, run, {
             ...{ status: 'error', stop_reason: 'worker_lost' },
             error: 'The process that ran it was lost; what it had done by then is done',
           });

@@ -380,6 +380,32 @@ export class ListAutomationRuns extends PageInput {
   to?: string;
 }
 
+export class FailedTryView {
+  @Field.integer('Which attempt it was', { example: 1 })
+  attempt: number;
+
+  @Field.text('Why it failed', { example: 'script_failed' })
+  stop_reason: string;
+
+  @Field.text('What went wrong', { nullable: true, example: 'It ended with exit code 1' })
+  error: string | null;
+
+  @Field.integer('How its script ended', { nullable: true, example: 1 })
+  exit_code: number | null;
+
+  @Field.id('The chat of its agent', { nullable: true })
+  chat_id: string | null;
+
+  @Field.id('The run of its agent', { nullable: true })
+  call_id: string | null;
+
+  @Field.time('When it began', { nullable: true })
+  started_at: string | null;
+
+  @Field.time('When it ended')
+  finished_at: string;
+}
+
 export class AutomationRunView {
   @Field.id('The run')
   run_id: string;
@@ -406,7 +432,7 @@ export class AutomationRunView {
   status: string;
 
   @Field.choice(
-    'queued: others of its automation come first; starting; running; waiting: for an approval; done',
+    'queued: others of its automation come first, or it waits for its next try; starting; running; waiting: for an approval; done',
     [...RUN_STATES, 'waiting'],
   )
   state: string;
@@ -445,6 +471,18 @@ export class AutomationRunView {
 
   @Field.integer('How often what came in has been tried', { example: 1 })
   attempt: number;
+
+  @Field.object(
+    'Tries that failed and were followed by another one, as `retries` of its file say',
+    () => FailedTryView,
+    {
+      list: true,
+    },
+  )
+  tries: FailedTryView[];
+
+  @Field.time('When it is tried again at the earliest; null: it does not wait for that', { nullable: true })
+  next_try_at: string | null;
 
   @Field.id('The run that it repeats', { nullable: true })
   replay_of: string | null;
