@@ -13,6 +13,13 @@ import { type ApprovalNames, ApprovalsStore } from './approvals.store.js';
 /** What a person finds who looks at a question. */
 export type Looked = { readonly standing: 'open'; readonly asked: ToDecide } | Settled;
 
+interface FoundQuestion {
+  readonly question: ApprovalRow;
+  readonly names: ApprovalNames;
+  readonly mayDecide: boolean;
+  readonly now: Date;
+}
+
 const UNKNOWN = { standing: 'unknown' } as const;
 
 /** The page on which a person looks at an approval and decides it. */
@@ -29,9 +36,9 @@ export class ApprovalPageService {
   async look(person: Actor, id: string): Promise<Looked> {
     const found = await this.find(person, id);
     if (!found) return UNKNOWN;
-    const { question, names, mayDecide } = found;
-    const standing = standingOf(question);
-    if (standing === 'open') return { standing, asked: this.describe(question, names, mayDecide) };
+    const { question, names, now } = found;
+    const standing = standingOf(question, now);
+    if (standing === 'open') return { standing, asked: this.describe(found) };
     const decider = question.decided_by === person.id ? undefined : names.decider;
     return { standing, isOfRun: question.subject_kind === 'run_tool_call', decider };
   }
@@ -39,17 +46,18 @@ export class ApprovalPageService {
   /** Does nothing where this person has nothing to decide, or another has decided. */
   async decide(person: Actor, id: string, decision: 'allow' | 'deny'): Promise<void> {
     const found = await this.find(person, id);
-    if (found?.mayDecide && standingOf(found.question) === 'open')
+    if (found?.mayDecide && standingOf(found.question, found.now) === 'open')
       await this.approvals.settle(person, found.question, { decision });
   }
 
   /** The question, where the person may look at it. */
-  private async find(person: Actor, id: string) {
+  private async find(person: Actor, id: string): Promise<FoundQuestion | undefined> {
     const question = isUuid(id) ? await this.store.find(id) : undefined;
     const names = question && (await this.store.namesFor(question));
     if (!question || !names) return undefined;
     const role = await this.roleOf(person, question, names);
-    return role && { question, names, mayDecide: role === 'decides' };
+    if (!role) return undefined;
+    return { question, names, mayDecide: role === 'decides', now: await this.store.databaseTime() };
   }
 
   /** For the client of a service account, those who manage service accounts in its organization may decide, too. */
@@ -66,9 +74,9 @@ export class ApprovalPageService {
     return (await problemIn(managing)) ? undefined : 'decides';
   }
 
-  private describe(question: ApprovalRow, names: ApprovalNames, mayDecide: boolean): ToDecide {
+  private describe({ question, names, mayDecide, now }: FoundQuestion): ToDecide {
     const { tool, subject_kind, client_name, expires_at } = question;
-    const seconds = (Date.parse(expires_at) - Date.now()) / 1000;
+    const seconds = (Date.parse(expires_at) - now.getTime()) / 1000;
     const input = this.wording.argumentsOf(question);
     const { workspace, chat, agent, requester, account_organization_id } = names;
     const isOfRun = subject_kind === 'run_tool_call';

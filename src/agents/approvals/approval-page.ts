@@ -16,8 +16,9 @@ export interface Settled {
   readonly decider?: string | null;
 }
 
-export function standingOf({ status, subject_kind, used_at, expires_at }: ApprovalRow): Standing {
-  const isOver = Date.parse(expires_at) <= Date.now();
+/** `now` is the time of the database. */
+export function standingOf({ status, subject_kind, used_at, expires_at }: ApprovalRow, now: Date): Standing {
+  const isOver = Date.parse(expires_at) <= now.getTime();
   if (status === 'denied') return 'denied';
   if (used_at !== null) return 'used';
   if (status === 'cancelled') return 'withdrawn';

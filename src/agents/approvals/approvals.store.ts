@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { type Actor, namesReachable } from '../../platform/access/index.js';
-import { Database, newId, storable, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, databaseTime, newId, storable, type UnitOfWork } from '../../platform/database/index.js';
 import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { notifyTopic } from '../../platform/topics/index.js';
 import type { ApprovalRow, ApprovalScope, ApprovalStatus } from './approval.js';
@@ -64,6 +64,10 @@ export class ApprovalsStore {
       .selectAll()
       .where('id', '=', id)
       .executeTakeFirst();
+  }
+
+  databaseTime(): Promise<Date> {
+    return databaseTime(this.database);
   }
 
   /** Newest first. */

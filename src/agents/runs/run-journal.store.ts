@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { storableText } from '#libs/fields/index.js';
 import { enterModelCall, enterToolCall, freeReservation } from '../../identity/billing/index.js';
 import { revokeTokensOf } from '../../platform/actions/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, databaseTime, type UnitOfWork } from '../../platform/database/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { JoinedWrite } from '../../workspaces/changes/index.js';
 import { type AskedCall, approvalAsked, approvalRows } from '../approvals/index.js';
@@ -102,6 +102,10 @@ export class RunJournal extends FencedWriter {
     private sums: RunSums = { usage: NO_USAGE, costUsd: null, steps: 0 },
   ) {
     super(database, topics, tail, run, steering);
+  }
+
+  databaseTime(): Promise<Date> {
+    return databaseTime(this.database);
   }
 
   async append(events: NewEvent[], unit?: UnitOfWork): Promise<void> {

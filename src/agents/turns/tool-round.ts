@@ -240,7 +240,8 @@ export class ToolRound {
   /** Asks about every call that needs it at once; the run goes on when all of them are decided. */
   private async ask(left: readonly OpenCall[]): Promise<never> {
     const { deadlineSeconds, fails } = this.tools.gate;
-    const expires_at = new Date(Date.now() + deadlineSeconds * 1000);
+    const now = await this.journal.databaseTime();
+    const expires_at = new Date(now.getTime() + deadlineSeconds * 1000);
     const approvals: AskedCall[] = [];
     const questions: NewQuestion[] = [];
     const events: NewEvent[] = [];

@@ -83,7 +83,7 @@ export class CredentialsStore extends Credentials {
       hashSecret(secret),
       workspaceId,
     );
-    if (!row || (row.key_expires_at && new Date(row.key_expires_at) <= new Date())) return undefined;
+    if (!row) return undefined;
     await this.recordUse(row);
     const expires_at = isoOrNull(row.key_expires_at);
     const actor = ownerOf(row, {
@@ -150,7 +150,7 @@ const KEY_COLUMNS = sql`k.id as key_id, k.organization_id as key_organization_id
   now() as looked_at`;
 const KEY_TABLES = sql`api_key k left join "user" u on u.id = k.user_id
   left join service_account s on s.id = k.service_account_id`;
-const IS_KEY = sql`k.hash = $1 and k.revoked_at is null`;
+const IS_KEY = sql`k.hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`;
 const KEY_REACHES = sql`(k.organization_id is null or w.organization_id = k.organization_id)
   and (k.workspace_ids is null or w.id = any(k.workspace_ids))`;
 const KEY_WORKSPACE = workspaceFor(sql`$2`, sql`coalesce(k.user_id, k.service_account_id)`, KEY_REACHES);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, databaseTime, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Forbidden } from '../../platform/errors/index.js';
 import { User } from '../accounts/index.js';
 import { InvitedAccounts } from '../auth/index.js';
@@ -36,7 +36,8 @@ export class AcceptanceService {
       : await this.accounts.prepare(name, password, (await this.preview({ token })).email);
     return this.database.transaction(async unit => {
       const invitation = await this.invitations.lockByToken(unit, token);
-      invitation.requireOpen();
+      const now = await databaseTime(unit);
+      invitation.requireOpen(now);
       const user = actor
         ? await this.invitee(unit, actor, invitation)
         : await this.accounts.make(unit, invitation.email, newcomer);
@@ -45,7 +46,7 @@ export class AcceptanceService {
       if (await this.organizations.roleOf(organizationId, user.id, unit))
         throw new Conflict('You are a member already');
       await this.organizations.addMember(unit, organizationId, user.id, role);
-      invitation.accept(user.id);
+      invitation.accept(user.id, now);
       await this.invitations.record(unit, actor ?? null, 'invitation.accept', invitation, {
         user_id: user.id,
       });
@@ -61,7 +62,7 @@ export class AcceptanceService {
   async decline({ token }: InvitationToken): Promise<DeclinedView> {
     await this.database.transaction(async unit => {
       const invitation = await this.invitations.lockByToken(unit, token);
-      invitation.decline();
+      invitation.decline(await databaseTime(unit));
       await this.invitations.record(unit, null, 'invitation.decline', invitation, { user_id: null });
     });
     return { declined: true };

@@ -55,22 +55,22 @@ export class Invitation {
   }
 
   /** Makes a new link, which is returned this once, and starts the time anew; an earlier link is void. */
-  renewLink(): string {
+  renewLink(now: Date): string {
     this.requirePending();
     const token = randomSecret();
     this.tokenHash = hashSecret(token);
-    this.expiresAt = new Date(Date.now() + LIFE_MS);
+    this.expiresAt = new Date(now.getTime() + LIFE_MS);
     return token;
   }
 
-  accept(userId: string): void {
-    this.requireOpen();
+  accept(userId: string, now: Date): void {
+    this.requireOpen(now);
     this.status = 'accepted';
     this.acceptedBy = userId;
   }
 
-  decline(): void {
-    this.requireOpen();
+  decline(now: Date): void {
+    this.requireOpen(now);
     this.status = 'declined';
   }
 
@@ -79,9 +79,10 @@ export class Invitation {
     this.status = 'revoked';
   }
 
-  requireOpen(): void {
+  /** `now` is the time of the database, here as in the other methods. */
+  requireOpen(now: Date): void {
     this.requirePending();
-    if (this.expiresAt <= new Date()) throw new Gone('This invitation has expired; ask for a new one');
+    if (this.expiresAt <= now) throw new Gone('This invitation has expired; ask for a new one');
   }
 
   private requirePending(): void {

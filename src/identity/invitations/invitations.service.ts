@@ -2,7 +2,7 @@ import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { type Actor, requireNotAbove } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, databaseTime, type UnitOfWork } from '../../platform/database/index.js';
 import { DeletedView, type Page } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { User } from '../accounts/index.js';
@@ -69,7 +69,7 @@ export class InvitationsService {
     try {
       return await this.database.transaction(async unit => {
         await this.refuseMember(unit, invitation);
-        const token = invitation.renewLink();
+        const token = invitation.renewLink(await databaseTime(unit));
         unit.add(invitation);
         await unit.flush();
         return this.send(unit, actor, invitation, { action: 'invitation.create', token, organization: name });
@@ -99,7 +99,7 @@ export class InvitationsService {
     return this.database.transaction(async unit => {
       const invitation = await this.invitations.lock(unit, organization_id, id);
       requireNotAbove(own, invitation.role);
-      const token = invitation.renewLink();
+      const token = invitation.renewLink(await databaseTime(unit));
       return this.send(unit, actor, invitation, { action: 'invitation.resend', token, organization: name });
     });
   }

@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { type Actor, hashSecret } from '../../platform/access/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
@@ -85,12 +86,16 @@ export class InvitationsStore {
         'o.name as organization_name',
         'u.name as invited_by_name',
       ])
+      .select(sql<boolean>`i.expires_at <= now()`.as('is_over'))
       .where('i.token_hash', '=', hashSecret(token))
       .executeTakeFirst();
     if (!row) return undefined;
-    const { expires_at, status, ...rest } = row;
-    const isOver = status === 'pending' && new Date(expires_at) <= new Date();
-    return { ...rest, status: isOver ? 'expired' : status, expires_at: iso(expires_at) };
+    const { expires_at, status, is_over, ...rest } = row;
+    return {
+      ...rest,
+      status: is_over && status === 'pending' ? 'expired' : status,
+      expires_at: iso(expires_at),
+    };
   }
 }
 

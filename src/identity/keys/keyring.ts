@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { ExecTokens } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, databaseTime, iso, type UnitOfWork } from '../../platform/database/index.js';
 import type { Page, PageInput } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
 import type { CreatedKeyView, KeyChanges, KeyView } from './keys.dto.js';
@@ -28,9 +28,10 @@ export class Keyring {
 
   async issue(actor: Actor, owner: KeyOwner, name: string, limits: KeyLimits): Promise<CreatedKeyView> {
     refuseBroader(actor, limits);
-    return this.database.transaction(unit =>
-      this.insert(unit, actor, owner, { name: name.trim(), ...limits }, 'key.create'),
-    );
+    return this.database.transaction(async unit => {
+      const expires_at = readExpiry(limits.expires_at, await databaseTime(unit));
+      return this.insert(unit, actor, owner, { name: name.trim(), ...limits, expires_at }, 'key.create');
+    });
   }
 
   async change(actor: Actor, owner: KeyOwner, id: string, changes: KeyChanges): Promise<KeyView> {
@@ -41,7 +42,7 @@ export class Keyring {
         name: name?.trim() ?? before,
         scopes,
         workspace_ids,
-        expires_at: expires_at === undefined ? undefined : readExpiry(expires_at),
+        expires_at: expires_at === undefined ? undefined : readExpiry(expires_at, await databaseTime(unit)),
       });
       refuseBroader(actor, key);
       await this.record(unit, actor, 'key.update', key);
@@ -59,7 +60,8 @@ export class Keyring {
       const { name, organization_id, scopes, workspace_ids, expires_at } = old;
       const same = { name, organization_id, scopes, workspace_ids, expires_at };
       const created = await this.insert(unit, actor, owner, same, 'key.rotate', { replaces: id });
-      const overlapEnd = new Date(Date.now() + overlapSeconds * 1000).toISOString();
+      const now = await databaseTime(unit);
+      const overlapEnd = new Date(now.getTime() + overlapSeconds * 1000).toISOString();
       const end = expires_at !== null && iso(expires_at) <= overlapEnd ? expires_at : overlapEnd;
       await this.keys.update(unit, id, { replaced_by: created.id, expires_at: end });
       return created;
@@ -69,7 +71,7 @@ export class Keyring {
   async revoke(actor: Actor, owner: KeyOwner, id: string): Promise<void> {
     await this.database.transaction(async unit => {
       const key = await this.keys.lock(unit, owner, id);
-      await this.keys.update(unit, id, { revoked_at: new Date().toISOString() });
+      await this.keys.update(unit, id, { revoked_at: iso(await databaseTime(unit)) });
       await this.execTokens.revokeFrom(unit, id);
       await this.record(unit, actor, 'key.revoke', key);
     });
@@ -96,10 +98,10 @@ export class Keyring {
   }
 }
 
-/** A time in the future; null: never. */
-export function readExpiry(expiresAt: string | null | undefined): string | null {
+/** A time after `now`, which is the database's; null: never. */
+function readExpiry(expiresAt: string | null | undefined, now: Date): string | null {
   if (expiresAt === null || expiresAt === undefined) return null;
-  if (Date.parse(expiresAt) <= Date.now()) throw new Invalid('expires_at must be in the future');
+  if (Date.parse(expiresAt) <= now.getTime()) throw new Invalid('expires_at must be in the future');
   return iso(expiresAt);
 }
 

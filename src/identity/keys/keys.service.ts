@@ -3,7 +3,7 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { DeletedView, type Page } from '../../platform/dto/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
-import { Keyring, readExpiry } from './keyring.js';
+import { Keyring } from './keyring.js';
 import {
   CreatedKeyView,
   CreateKey,
@@ -54,9 +54,8 @@ export class KeysService {
     commitsAnswer: true,
   })
   async create(actor: Actor, input: CreateKey): Promise<CreatedKeyView> {
-    const { name, organization_id = null, scopes = null, workspace_ids = null } = input;
+    const { name, organization_id = null, scopes = null, workspace_ids = null, expires_at = null } = input;
     if (organization_id) await this.organizations.require(actor, 'organization.read', organization_id);
-    const expires_at = readExpiry(input.expires_at);
     return this.keyring.issue(actor, own(actor), name, {
       organization_id,
       scopes,

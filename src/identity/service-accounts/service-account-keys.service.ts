@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { DeletedView, type Page } from '../../platform/dto/index.js';
-import { CreatedKeyView, KeyPage, Keyring, KeyView, readExpiry } from '../keys/index.js';
+import { CreatedKeyView, KeyPage, Keyring, KeyView } from '../keys/index.js';
 import {
   CreateServiceAccountKey,
   ListServiceAccountKeys,
@@ -47,9 +47,9 @@ export class ServiceAccountKeysService {
     commitsAnswer: true,
   })
   async create(actor: Actor, input: CreateServiceAccountKey): Promise<CreatedKeyView> {
-    const { id, name, scopes = null, workspace_ids = null } = input;
+    const { id, name, scopes = null, workspace_ids = null, expires_at = null } = input;
     const { organization_id } = (await this.accounts.requireManageable(actor, id)).account;
-    const limits = { organization_id, scopes, workspace_ids, expires_at: readExpiry(input.expires_at) };
+    const limits = { organization_id, scopes, workspace_ids, expires_at };
     return this.keyring.issue(actor, { service_account_id: id }, name, limits);
   }
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { EntityManager, Kysely } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
-import type { RawBuilder, Selectable } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { storableText } from '#libs/fields/index.js';
 import { inTransaction, isDeadlock } from '#libs/resilient-postgres/index.js';
 import type { Schema } from './tables.js';
@@ -67,6 +67,12 @@ export function iso(time: string | Date): string {
 /** As {@link iso}, for a time that may not have come yet. */
 export function isoOrNull(time: string | Date | null): string | null {
   return time === null ? null : iso(time);
+}
+
+/** The time by the clock of the database. Deadlines go by it: the clock of a process may be wrong. */
+export async function databaseTime(within: Pick<Database, 'tables'>): Promise<Date> {
+  const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(within.tables());
+  return new Date(rows[0]?.now ?? Number.NaN);
 }
 
 /** A NUL character or half of a surrogate pair, as JSON has it; or text that reads like one. */

@@ -2,6 +2,7 @@ export {
   answeringWith,
   beforeSideEffect,
   Database,
+  databaseTime,
   dryRun,
   inKeyedRequest,
   iso,

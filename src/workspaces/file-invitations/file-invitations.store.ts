@@ -20,7 +20,9 @@ import type { FileInvitationView } from './file-invitations.dto.js';
 export const INVITED_ROLES = ['viewer', 'editor'] as const;
 export type InvitedRole = (typeof INVITED_ROLES)[number];
 
-const LIFE_MS = 14 * 86_400_000;
+const LIFE_DAYS = 14;
+
+const IS_OVER = sql<boolean>`i.expires_at <= now()`;
 
 type Queries = Pick<Database, 'tables'>;
 type AskedWorkspace = Row<'workspace'> & { role: WorkspaceRole | null };
@@ -29,12 +31,14 @@ export interface InvitationRow extends Row<'file_invitation'>, GiverStanding {
   workspace_number: number;
   organization_id: string;
   invited_by_name: string | null;
+  /** Its time is over, accepted or not. */
+  is_over: boolean;
   /** Of who asks; null where they do not see the workspace. */
   role_there: WorkspaceRole | null;
 }
 
 export type LockedInvitation = Row<'file_invitation'> &
-  Pick<InvitationRow, 'organization_id' | 'features_off'>;
+  Pick<InvitationRow, 'organization_id' | 'features_off' | 'is_over'>;
 
 export type HeldInvitation = Pick<
   InvitationRow,
@@ -73,12 +77,14 @@ export class FileInvitationsStore {
       .selectFrom('file_invitation as i')
       .innerJoin('workspace as w', 'w.id', 'i.workspace_id')
       .leftJoin('user as u', 'u.id', 'i.invited_by')
-      .select(['i.id', 'i.path', 'i.email', 'i.role', 'i.accepted_by', 'i.expires_at'])
-      .select('u.name as invited_by_name')
+      .select(['i.id', 'i.path', 'i.email', 'i.role', 'i.accepted_by', 'u.name as invited_by_name'])
+      .select(IS_OVER.as('is_over'))
       .where('i.token_hash', '=', hashSecret(token))
       .where(sql<boolean>`'sharing' <> all(w.features_off)`)
       .executeTakeFirst();
-    return row && { ...row, status: stageOf(row) };
+    if (!row) return undefined;
+    const { is_over, ...held } = row;
+    return { ...held, status: stageOf({ ...held, is_over }) };
   }
 
   /** 404 for an unknown token, and while sharing is turned off. */
@@ -88,7 +94,7 @@ export class FileInvitationsStore {
       .selectFrom('file_invitation as i')
       .innerJoin('workspace as w', 'w.id', 'i.workspace_id')
       .selectAll('i')
-      .select(['w.organization_id', 'w.features_off'])
+      .select(['w.organization_id', 'w.features_off', IS_OVER.as('is_over')])
       .where('i.token_hash', '=', hashSecret(token))
       .forUpdate('i')
       .executeTakeFirst();
@@ -103,7 +109,10 @@ export class FileInvitationsStore {
       'id' | 'workspace_id' | 'path' | 'email' | 'role' | 'token_hash' | 'invited_by'
     >,
   ): Promise<void> {
-    const times = { created_at: new Date(), expires_at: new Date(Date.now() + LIFE_MS) };
+    const times = {
+      created_at: sql<Date>`now()`,
+      expires_at: sql<Date>`now() + make_interval(days => ${LIFE_DAYS})`,
+    };
     await unit
       .tables()
       .insertInto('file_invitation')
@@ -113,7 +122,7 @@ export class FileInvitationsStore {
 
   async accept(unit: UnitOfWork, invitation: LockedInvitation, userId: string): Promise<void> {
     requireOpen(invitation);
-    const accepted = { accepted_by: userId, accepted_at: new Date().toISOString() };
+    const accepted = { accepted_by: userId, accepted_at: sql<string>`now()` };
     await unit
       .tables()
       .updateTable('file_invitation')
@@ -164,13 +173,14 @@ export class FileInvitationsStore {
       .selectAll('i')
       .select(['w.number as workspace_number', 'w.organization_id', 'w.features_off', 'w.role as role_there'])
       .select([roleOf(sql.ref('i.invited_by')).as('giver_role'), 'u.name as invited_by_name'])
+      .select(IS_OVER.as('is_over'))
       .$castTo<InvitationRow>();
   }
 }
 
-export function requireOpen({ accepted_by, expires_at }: LockedInvitation): void {
+export function requireOpen({ accepted_by, is_over }: LockedInvitation): void {
   if (accepted_by) throw new Conflict('This invitation was accepted already');
-  if (new Date(expires_at) <= new Date()) throw new Gone('This invitation has expired; ask for a new one');
+  if (is_over) throw new Gone('This invitation has expired; ask for a new one');
 }
 
 const isStanding = (row: InvitationRow) => mayStill(row, reachOf(row.role));
@@ -191,7 +201,7 @@ function statusOf(row: InvitationRow): string {
   return isStanding(row) ? stageOf(row) : 'suspended';
 }
 
-function stageOf({ accepted_by, expires_at }: Pick<InvitationRow, 'accepted_by' | 'expires_at'>) {
+function stageOf({ accepted_by, is_over }: Pick<InvitationRow, 'accepted_by' | 'is_over'>) {
   if (accepted_by) return 'accepted';
-  return new Date(expires_at) <= new Date() ? 'expired' : 'pending';
+  return is_over ? 'expired' : 'pending';
 }

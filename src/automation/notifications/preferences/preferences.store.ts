@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { UnitOfWork } from '../../../platform/database/index.js';
+import { databaseTime, type UnitOfWork } from '../../../platform/database/index.js';
 import { categoryOf } from '../types/index.js';
 import { DEFAULT_SCHEDULE, type Preference, type Schedule } from './preference.js';
 
@@ -36,8 +36,7 @@ export class PreferencesStore {
       .selectAll()
       .where('user_id', '=', sql<string>`any(${[...userIds]}::uuid[])`)
       .execute();
-    const { rows } = await sql<{ now: string }>`select now() as now`.execute(unit.tables());
-    const now = new Date(rows[0]?.now ?? Number.NaN);
+    const now = await databaseTime(unit);
     const preferencesOf = Map.groupBy(preferences, ({ user_id }) => user_id);
     const scheduleOf = new Map(schedules.map(schedule => [schedule.user_id, schedule]));
     const habitsOf = (id: string): Habits => ({

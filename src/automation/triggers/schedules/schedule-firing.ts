@@ -1,6 +1,6 @@
 import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Config } from '../../../platform/config/index.js';
-import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { Database, databaseTime, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { DueTimers } from '../../../platform/schedule/index.js';
 import {
@@ -63,7 +63,7 @@ export class ScheduleFiring implements OnApplicationBootstrap {
     return this.database.transaction(async unit => {
       const due = await this.schedules.takeDue(unit, AT_ONCE, only);
       if (due.length === 0) return 0;
-      const now = await this.schedules.now(unit);
+      const now = await databaseTime(unit);
       const deployments = due.map(({ deployment }) => deployment);
       const definitions = await this.deployments.liveDefinitions(unit, deployments);
       const found = due.flatMap(({ deployment, triggers }) =>

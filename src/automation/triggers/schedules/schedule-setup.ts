@@ -1,5 +1,5 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import type { UnitOfWork } from '../../../platform/database/index.js';
+import { databaseTime, type UnitOfWork } from '../../../platform/database/index.js';
 import {
   type DeploymentRow,
   DeploymentsStore,
@@ -10,7 +10,7 @@ import {
   type TriggerSetup,
   TriggerSetups,
 } from '../../automation/index.js';
-import { SchedulesStore, type SlotTimes } from './schedules.store.js';
+import type { SlotTimes } from './schedules.store.js';
 import { jitterMs } from './slots.js';
 
 const SHOWN = 5;
@@ -23,7 +23,6 @@ export class ScheduleSetup implements TriggerSetup, OnModuleInit {
   constructor(
     private readonly setups: TriggerSetups,
     private readonly deployments: DeploymentsStore,
-    private readonly schedules: SchedulesStore,
   ) {}
 
   onModuleInit(): void {
@@ -39,7 +38,7 @@ export class ScheduleSetup implements TriggerSetup, OnModuleInit {
     const { config, next_slot } = trigger;
     if (config.kind !== 'schedule') return;
     const kept = !isChanged && next_slot !== null ? new Date(next_slot) : undefined;
-    const slot = kept ?? nextFires(config, await this.schedules.now(unit), 1)[0] ?? null;
+    const slot = kept ?? nextFires(config, await databaseTime(unit), 1)[0] ?? null;
     await this.deployments.changeTrigger(unit, trigger.id, timesOf(trigger, slot));
   }
 

@@ -19,11 +19,6 @@ export interface SlotTimes {
 export class SchedulesStore {
   constructor(private readonly database: Database) {}
 
-  async now(unit: UnitOfWork): Promise<Date> {
-    const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(unit.tables());
-    return new Date(rows[0]?.now ?? Number.NaN);
-  }
-
   /** Deployments with triggers that are due, or one of them; no other process fires them before `unit` ends. */
   async takeDue(unit: UnitOfWork, limit: number, only?: string): Promise<DueDeployment[]> {
     const those = only === undefined ? dueIds(limit) : sql`${only}::uuid`;

@@ -80,7 +80,7 @@ export class HooksController {
     body: Buffer,
   ): Promise<WebhookAnswer | { challenge: string }> {
     const config = hook.config as WebhookTrigger;
-    const now = new Date();
+    const now = new Date(hook.found_at);
     const secrets = config.verify === 'token' ? [] : this.secrets.current(hook, now);
     if (config.verify !== 'token' && secrets.length === 0)
       throw new Problem(401, 'The secret of this webhook is not set yet: set the one of its sender');

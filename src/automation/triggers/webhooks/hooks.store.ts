@@ -20,6 +20,8 @@ import type { TriggerRow } from '../../automation/index.js';
 /** A webhook that was found by its address. */
 export type Hook = Pick<TriggerRow, 'id' | 'deployment_id' | 'config' | 'secrets'> & {
   readonly state: 'live' | 'paused' | 'stopped';
+  /** By the clock of the database. */
+  readonly found_at: string;
 };
 
 /** A webhook with the deployment that it starts. */
@@ -57,7 +59,7 @@ export class HooksStore {
 
   private async findAll(hashes: readonly string[]): Promise<(Hook | undefined)[]> {
     const { rows } = await sql<Hook & { hash: string }>`
-      select asked.hash, t.id, t.deployment_id, t.config, t.secrets, d.state
+      select asked.hash, t.id, t.deployment_id, t.config, t.secrets, d.state, now() as found_at
       from unnest(${[...new Set(hashes)]}::text[]) as asked (hash)
       join automation_trigger t on t.token_hash = asked.hash or (t.old_token_hash = asked.hash and t.old_token_until > now())
       join automation_deployment d on d.id = t.deployment_id

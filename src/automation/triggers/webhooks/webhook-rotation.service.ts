@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
-import { Database } from '../../../platform/database/index.js';
+import { Database, databaseTime } from '../../../platform/database/index.js';
 import { Invalid, NotFound } from '../../../platform/errors/index.js';
 import { DeploymentsStore, type TriggerRow, TriggerSecretView } from '../../automation/index.js';
 import { HooksStore } from './hooks.store.js';
@@ -41,7 +41,8 @@ export class WebhookRotation {
       const triggers = await this.deployments.triggers(id, unit);
       const trigger = triggers.find(each => each.id === trigger_id);
       if (!trigger) throw new NotFound('The deployment has no such trigger');
-      const { changes, shown } = this.changesOf(trigger, secret, address);
+      const now = await databaseTime(unit);
+      const { changes, shown } = this.changesOf(trigger, now, secret, address);
       await this.deployments.changeTrigger(unit, trigger_id, changes);
       const { organization_id, workspace_id, file_path } = deployment;
       const target = { type: 'automation', id, organization_id, workspace_id };
@@ -78,7 +79,7 @@ export class WebhookRotation {
     return { trigger_id, deployment_id: hook.deployment_id };
   }
 
-  private changesOf(trigger: TriggerRow, given: string | undefined, wantsAddress = false) {
+  private changesOf(trigger: TriggerRow, now: Date, given: string | undefined, wantsAddress = false) {
     const { config } = trigger;
     if (config.kind !== 'webhook') throw new Invalid('Only webhooks have a secret; trigger_id is none');
     if (wantsAddress || config.verify === 'token') {
@@ -87,14 +88,14 @@ export class WebhookRotation {
           'This webhook has no secret but its address; leave secret out to get a new address',
         );
       const { url, tokenHash } = this.secrets.newAddress();
-      const old_token_until = new Date(Date.now() + OVERLAP_MS).toISOString();
+      const old_token_until = new Date(now.getTime() + OVERLAP_MS).toISOString();
       const changes = { token_hash: tokenHash, old_token_hash: trigger.token_hash, old_token_until };
       return { changes, shown: { url, secret: null } };
     }
     const secret = given ?? this.secrets.newSecret(config.verify);
     if (secret === null)
       throw new Invalid(`Give the signing secret that ${config.verify} shows for this webhook as secret`);
-    const changes = { secrets: this.secrets.replaced(trigger, secret, new Date()) };
+    const changes = { secrets: this.secrets.replaced(trigger, secret, now) };
     return { changes, shown: { url: null, secret: given === undefined ? secret : null } };
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import type { UnitOfWork } from '../../../platform/database/index.js';
+import { databaseTime, type UnitOfWork } from '../../../platform/database/index.js';
 import {
   type DeploymentRow,
   DeploymentsStore,
@@ -43,7 +43,7 @@ export class WebhookSetup implements TriggerSetup, OnModuleInit {
     const { url, tokenHash } = this.secrets.newAddress();
     await this.deployments.changeTrigger(unit, trigger.id, {
       ...(wantsAddress && { token_hash: tokenHash }),
-      ...(secret !== null && { secrets: this.secrets.replaced(trigger, secret, new Date()) }),
+      ...(secret !== null && { secrets: this.secrets.replaced(trigger, secret, await databaseTime(unit)) }),
     });
     return { url: wantsAddress ? url : null, secret };
   }
