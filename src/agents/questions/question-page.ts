@@ -6,6 +6,7 @@ import {
   type HtmlPage,
   problemHtml,
   signedInAs,
+  timeHtml,
 } from '../../platform/pages/index.js';
 import { MAX_ANSWER, type QuestionStatus } from './question.js';
 import type { QuestionView } from './questions.dto.js';
@@ -30,10 +31,11 @@ export function questionPage(
 ): HtmlPage {
   return {
     title: 'An agent asks',
+    tellsTimes: true,
     body: `<p>${escapeHtml(plainLine(view.question))}</p>
 ${problemHtml(problem)}
 ${isAsked ? formHtml(`${place.address}/answer`, place.csrf, fields(view)) : '<p>You can see this but not answer it: the person for whom the run works does.</p>'}
-<p class="aside">Without an answer by ${escapeHtml(view.expires_at)} the agent decides itself.</p>
+<p class="aside">Without an answer by ${timeHtml(view.expires_at)} the agent decides itself.</p>
 ${signedInAs(place, email)}`,
   };
 }

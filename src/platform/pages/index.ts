@@ -9,6 +9,7 @@ export {
   signInFields,
   signInForm,
 } from './forms.js';
+export { LOOK } from './look.js';
 export {
   type HtmlPage,
   htmlDocument,
@@ -20,3 +21,4 @@ export {
   sendPage,
   takesPages,
 } from './page.js';
+export { ALLOWS_LOCAL_TIMES, LOCAL_TIMES, timeHtml } from './times.js';

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { documentHtml, Html, html } from '#libs/html/index.js';
+import { ALLOWS_LOCAL_TIMES, LOCAL_TIMES, timeHtml } from '../../../platform/pages/index.js';
 import { STYLE } from './style.js';
 
 const DOC = '<path d="M6 3h8l5 5v12a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1z"/><path d="M14 3v5h5"/>';
@@ -34,7 +35,6 @@ export const SAVE_ICON = new Html(
 );
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
 export function sizeInWords(bytes: number): string {
   let value = bytes;
@@ -46,8 +46,7 @@ export function sizeInWords(bytes: number): string {
   return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
 }
 
-export const timeInWords = (iso: string): Html =>
-  html`<time datetime="${iso}" title="${iso}">${DAY.format(new Date(iso))}</time>`;
+export const timeInWords = (iso: string): Html => new Html(timeHtml(iso));
 
 export const countInWords = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
@@ -89,13 +88,15 @@ export interface SharePage {
   readonly formTargets?: readonly string[];
   /** It runs scripts and workers of our own, and connects to us. */
   readonly runsScripts?: boolean;
+  /** It tells times, which are to be in the zone of the visitor. */
+  readonly tellsTimes?: boolean;
 }
 
 const SANDBOX = 'sandbox allow-same-origin allow-forms allow-downloads';
 
 /** A page loads only what lies beside it, and no script unless it says so. */
 function policyOf(page: SharePage): string {
-  const { showsPdf, runsScripts, frameAncestors = [], formTargets = [] } = page;
+  const { showsPdf, runsScripts, tellsTimes, frameAncestors = [], formTargets = [] } = page;
   const styles = [`'sha256-${styleOf(page).hash}'`, ...(runsScripts ? ["'self'"] : [])];
   const parts = [
     "default-src 'none'",
@@ -107,8 +108,9 @@ function policyOf(page: SharePage): string {
     "base-uri 'none'",
   ];
   if (runsScripts) parts.push("script-src 'self'", "worker-src 'self'", "connect-src 'self'");
+  else if (tellsTimes) parts.push(ALLOWS_LOCAL_TIMES);
   if (showsPdf) parts.push("object-src 'self'", "frame-src 'self'");
-  else parts.push(runsScripts ? `${SANDBOX} allow-scripts` : SANDBOX);
+  else parts.push(runsScripts || tellsTimes ? `${SANDBOX} allow-scripts` : SANDBOX);
   return parts.join('; ');
 }
 
@@ -139,12 +141,13 @@ export function headersOf(page: SharePage): Record<string, string> {
 
 /** The whole of a page, for those who send it often. */
 export function documentOf(page: SharePage): string {
-  const { title, body, narrow } = page;
+  const { title, body, narrow, tellsTimes } = page;
   const content = html`<a class="skip" href="#content">Skip to the content</a>
 <main class="${narrow ? 'page narrow' : 'page'}" id="content">
 ${body}
 </main>
-<footer>Shared with Atelier</footer>`;
+<footer>Shared with Atelier</footer>
+${tellsTimes && new Html(LOCAL_TIMES)}`;
   return documentHtml({ title, style: styleOf(page).css, body: content.text });
 }
 

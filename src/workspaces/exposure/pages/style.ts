@@ -1,12 +1,8 @@
-/** The look of shared pages: light or dark as the visitor's system is, from a phone's width up. */
-export const STYLE = `
-:root{color-scheme:light dark;--ground:#f5f5f2;--card:#fff;--ink:#1c1c1a;--soft:#64645e;--line:#e3e3dd;--hover:#f7f7f4;--link:#1d4ed8;--fill:#1d4ed8;--on-fill:#fff;--code:#f4f4f0;--alarm:#b91c1c;--alarm-ground:#fef2f2;--good:#166534;--good-ground:#f0fdf4;--folder:#4f7df3}
-@media(prefers-color-scheme:dark){:root{--ground:#151517;--card:#1e1e21;--ink:#ececea;--soft:#a3a39c;--line:#333338;--hover:#26262a;--link:#93b4fd;--fill:#3b66e8;--on-fill:#fff;--code:#27272b;--alarm:#fca5a5;--alarm-ground:#3b1a1a;--good:#86efac;--good-ground:#12301d;--folder:#7da0ff}}
-*{box-sizing:border-box}
-html{-webkit-text-size-adjust:100%}
-body{margin:0;min-height:100vh;display:flex;flex-direction:column;background:var(--ground);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-a{color:var(--link)}
-:focus-visible{outline:3px solid var(--link);outline-offset:2px;border-radius:4px}
+import { LOOK } from '../../../platform/pages/index.js';
+
+/** How shared pages look, from a phone's width up. */
+export const STYLE = `${LOOK}
+body{min-height:100vh;display:flex;flex-direction:column}
 .skip{position:absolute;left:-999px}
 .skip:focus{left:12px;top:12px;z-index:3;padding:8px 14px;background:var(--card)}
 .page{width:100%;max-width:62rem;margin:0 auto;padding:32px 24px;flex:1}
@@ -18,17 +14,13 @@ a{color:var(--link)}
 .crumbs a:hover{color:var(--link);text-decoration:underline}
 .head{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:12px 24px;margin:0 0 20px}
 .head>div{min-width:0;flex:1 1 16rem}
-h1{margin:0;font-size:1.6rem;line-height:1.25;font-weight:650;letter-spacing:-.01em;overflow-wrap:anywhere}
 .meta{margin:4px 0 0;color:var(--soft);font-size:.9rem}
-.button,button{display:inline-flex;align-items:center;justify-content:center;gap:8px;padding:10px 18px;border:1px solid var(--fill);border-radius:10px;background:var(--fill);color:var(--on-fill);font:inherit;font-weight:600;line-height:1.3;text-decoration:none;cursor:pointer}
-.button:hover,button:hover{filter:brightness(1.08)}
 .button svg{flex:none}
 .card{background:var(--card);border:1px solid var(--line);border-radius:14px;overflow:hidden}
 .card+.card{margin-top:20px}
 .inside{padding:24px}
 .note{margin:14px 4px 0;color:var(--soft);font-size:.9rem}
-.problem,.done{margin:0 0 16px;padding:10px 14px;border-radius:10px;background:var(--alarm-ground);color:var(--alarm)}
-.done{background:var(--good-ground);color:var(--good)}
+.done{margin:0 0 16px;padding:10px 14px;border-radius:10px;background:var(--good-ground);color:var(--good)}
 .done ul{margin:4px 0 0;padding-left:20px}
 .files{width:100%;border-collapse:collapse;table-layout:fixed}
 .files th{padding:10px 16px;border-bottom:1px solid var(--line);text-align:left;font-size:.8rem;font-weight:600;color:var(--soft)}
@@ -89,7 +81,6 @@ h1{margin:0;font-size:1.6rem;line-height:1.25;font-weight:650;letter-spacing:-.0
 .picture video{max-width:100%;max-height:78vh;border-radius:8px}
 .picture audio{width:100%}
 .paper{display:block;width:100%;height:82vh;border:0}
-label{display:block;margin:0 0 6px;font-weight:600}
 input[type=password],input[type=file]{width:100%;margin:0 0 18px;padding:11px 13px;border:1px solid var(--soft);border-radius:10px;background:var(--card);color:inherit;font:inherit}
 input[type=file]{padding:26px 18px;border:2px dashed var(--line);background:var(--hover)}
 input::file-selector-button{margin:0 12px 0 0;padding:8px 14px;border:1px solid var(--line);border-radius:8px;background:var(--card);color:inherit;font:inherit;font-weight:600;cursor:pointer}
@@ -97,6 +88,6 @@ form button{width:100%}
 .inside>.icon{width:36px;height:36px;margin:0 0 10px -4px;stroke:var(--folder)}
 .lead{margin:6px 0 22px;color:var(--soft)}
 footer{padding:20px 24px 28px;text-align:center;color:var(--soft);font-size:.82rem}
-@media(max-width:40rem){.page{padding:20px 14px}.page.narrow{padding-top:8vh}h1{font-size:1.35rem}.files .when{display:none}.files .num{width:5.6rem}.files td a{padding:13px 12px}.files th{padding:9px 12px}.prose{padding:20px 18px}.head .button{width:100%}.code span{padding:0 12px 0 3.4rem}.code span::before{width:2.6rem}.inside{padding:20px 18px}}
+@media(max-width:40rem){.page{padding:20px 14px}.page.narrow{padding-top:8vh}.files .when{display:none}.files .num{width:5.6rem}.files td a{padding:13px 12px}.files th{padding:9px 12px}.prose{padding:20px 18px}.head .button{width:100%}.code span{padding:0 12px 0 3.4rem}.code span::before{width:2.6rem}.inside{padding:20px 18px}}
 @media print{.button,footer,.crumbs{display:none}body{background:#fff}.scroll{max-height:none}}
 `;

@@ -70,6 +70,7 @@ export function filePage(view: FileView): SharePage {
   return {
     title,
     showsPdf: showingOf(title) === 'pdf',
+    tellsTimes: true,
     body: html`${crumbs(location)}
 <div class="head"><div><h1>${title}</h1><p class="meta">${sizeInWords(entry.size)}${lines && ` · ${lines}`} · ${timeInWords(entry.modified_at)}</p></div>${save}</div>
 ${body}

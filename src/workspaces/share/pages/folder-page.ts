@@ -55,7 +55,7 @@ ${savable && entries.length > 0 && saveAll(location)}</div>
 <div class="card">${entries.length > 0 ? table(view) : EMPTY}</div>
 ${cut && html`<p class="note">There is more in this folder than is shown here.</p>`}
 ${readme && html`<section class="card prose" aria-label="Read me">${readme}</section>`}`;
-  return { title, body };
+  return { title, body, tellsTimes: true };
 }
 
 const EMPTY = html`<div class="empty">${icon('folder')}<p>This folder is empty.</p></div>`;
