@@ -280,6 +280,23 @@ describe('in a browser', () => {
     await context.close();
   });
 
+  it('times are in the zone and language of the visitor, and in UTC without scripts', async () => {
+    const at = `${await share({})}/path/mean-cover.ts`;
+    const shown = async (options: BrowserContextOptions) => {
+      const { context, page } = await open({ viewport: DESKTOP, ...options });
+      await page.goto(at);
+      const time = page.locator('time');
+      const [text, iso] = [await time.textContent(), (await time.getAttribute('datetime')) ?? ''];
+      await context.close();
+      return { text, iso };
+    };
+    const inTokyo = { timezoneId: 'Asia/Tokyo', locale: 'de-DE' };
+    const local = await shown({ ...inTokyo, javaScriptEnabled: true });
+    const words = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'Asia/Tokyo' } as const;
+    expect(local.text).toBe(new Date(local.iso).toLocaleString('de-DE', words));
+    expect((await shown(inTokyo)).text).toMatch(/ UTC$/);
+  });
+
   it('everything is reached by the keyboard', async () => {
     const { context, page } = await open({ viewport: DESKTOP });
     await page.goto(await share({}));
