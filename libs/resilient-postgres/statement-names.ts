@@ -1,5 +1,9 @@
-/** Prepared statements of one connection. Programs have far fewer; statements that spell out lists come in many lengths. */
-const MAX_STATEMENTS = 500;
+import { LRUCache } from 'lru-cache';
+
+/** Prepared statements of one connection. Programs have fewer; statements that spell out lists come in many lengths. */
+const MAX_STATEMENTS = 1_000;
+/** A statement has a name from this use on: most of those that are only used at the start get none. */
+const NAMED_FROM = 3;
 /**
  * SQLSTATEs of a prepared statement that cannot be used any more: its result columns have changed ("cached plan must not change
  * result type"), or the server does not know its name.
@@ -12,11 +16,17 @@ const UNUSABLE: readonly unknown[] = ['0A000', '26000'];
  */
 export class StatementNames {
   private readonly names = new Map<string, string | undefined>();
+  /** How often statements without a name were used. */
+  private readonly uses = new LRUCache<string, number>({ max: MAX_STATEMENTS });
 
   /** Returns undefined for a statement that has to be planned each time. */
   get(text: string): string | undefined {
     const known = this.names.get(text);
     if (known !== undefined || this.names.has(text) || this.names.size >= MAX_STATEMENTS) return known;
+    const uses = (this.uses.get(text) ?? 0) + 1;
+    this.uses.set(text, uses);
+    if (uses < NAMED_FROM) return undefined;
+    this.uses.delete(text);
     const name = `s${this.names.size}`;
     this.names.set(text, name);
     return name;
