@@ -15,7 +15,8 @@ export class Constraints extends Migration {
         add constraint tool_call_state_check check (state in ('planned', 'started', 'finished'));
       alter table message add constraint message_role_check check (role in ('user', 'assistant'));
       alter table usage_entry
-        add constraint usage_entry_kind_check check (kind in ('model_call', 'tool_seconds', 'storage_byte_hours'));
+        add constraint usage_entry_kind_check check
+          (kind in ('model_call', 'tool_seconds', 'storage_byte_hours', 'build_seconds', 'server_seconds'));
       alter table workspace_change
         add constraint workspace_change_kind_check check (kind in ('created', 'modified', 'deleted', 'moved'));
 
