@@ -48,6 +48,10 @@ it('counts writes to a workspace that is more than half full without measuring i
   expect(taken).not.toHaveBeenCalled();
 });
 
+/** Those of others go on from earlier tests. */
+const measurementsOf = (workspace: string, { mock }: { mock: { calls: unknown[][] } }): number =>
+  mock.calls.filter(([root]) => String(root).includes(workspace)).length;
+
 it('measures an old count again beside the write, not before it', async () => {
   const workspace = await filled(60);
   service.app.get(WorkspaceQuota, { strict: false }).expire(workspace);
@@ -62,7 +66,7 @@ it('measures an old count again beside the write, not before it', async () => {
   });
   expect(await write(workspace, 'f')).toBe(200);
   expect(await write(workspace, 'g')).toBe(200);
-  expect(taken).toHaveBeenCalledTimes(1);
+  expect(measurementsOf(workspace, taken)).toBe(1);
   go();
 });
 
@@ -72,7 +76,7 @@ it('counts what others have logged, and asks the disk before it refuses', async 
   const taken = jest.spyOn(Snapshot, 'take');
   // The files are not there: the log says more than the disk, which is asked before anything is refused.
   expect(await write(workspace, 'f')).toBe(200);
-  expect(taken).toHaveBeenCalledTimes(1);
+  expect(measurementsOf(workspace, taken)).toBe(1);
 });
 
 it('lets in as many as there is room for, of those that come at once', async () => {
