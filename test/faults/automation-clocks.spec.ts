@@ -82,12 +82,13 @@ it(
       if (left?.n === 0) break;
       await sleep(200);
     }
+    // What is queued when it is paused would wait until it is resumed.
+    await schedules.settled(ids);
     for (const id of ids) await own.client.post(`/api/automation/deployments/${id}/pause`, {});
     const [found] = await deliveries(ids);
     expect(found?.early).toBe(0);
     expect(found?.n).toBeGreaterThanOrEqual(ids.length);
     expect(found?.keys).toBe(found?.n);
-    await schedules.settled(ids);
   },
   PATIENCE,
 );
