@@ -16,9 +16,8 @@ const OVER = new Error('The answer is over, or has no reader any more');
  * too, is the {@link ModelError} to throw.
  */
 export class Lifeline {
-  readonly #listeners = new Set<(reason: unknown) => void>();
   readonly #abort = () => this.#end(new ModelError('aborted', 'The model call was aborted.'));
-  #controller: AbortController | undefined;
+  readonly #controller = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #isAlive = false;
   #reason: Error | undefined;
@@ -29,6 +28,7 @@ export class Lifeline {
     /** As people know the model. */
     private readonly label: () => string,
   ) {
+    onBytes(this.signal, () => this.beat());
     caller.addEventListener('abort', this.#abort, { once: true });
     if (caller.aborted) this.#abort();
     else this.#arm(timeouts.firstByteMs);
@@ -40,11 +40,6 @@ export class Lifeline {
 
   /** For the providers that take one. */
   get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      onBytes(this.#controller.signal, () => this.beat());
-      if (this.#reason) this.#controller.abort(this.#reason);
-    }
     return this.#controller.signal;
   }
 
@@ -56,26 +51,15 @@ export class Lifeline {
     this.#isAlive = true;
   }
 
-  onCancel(listener: (reason: unknown) => void): void {
-    this.#listeners.add(listener);
-  }
-
-  offCancel(listener: (reason: unknown) => void): void {
-    this.#listeners.delete(listener);
-  }
-
   /** The promise's outcome, or a rejection at once when the attempt ends first. */
   race<T>(promise: PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const settled = <V>(settle: (value: V) => void) => {
-        return (value: V) => {
-          this.offCancel(reject);
-          settle(value);
-        };
-      };
-      this.onCancel(reject);
-      promise.then(settled(resolve), settled(reject));
-      if (this.#reason) reject(this.#reason);
+      const cancel = () => reject(this.#reason);
+      this.signal.addEventListener('abort', cancel, { once: true });
+      void Promise.resolve(promise)
+        .then(resolve, reject)
+        .finally(() => this.signal.removeEventListener('abort', cancel));
+      if (this.#reason) cancel();
     });
   }
 
@@ -97,8 +81,6 @@ export class Lifeline {
     clearTimeout(this.#timer);
     if (this.#reason) return;
     this.#reason = reason;
-    for (const listener of this.#listeners) listener(reason);
-    this.#listeners.clear();
-    this.#controller?.abort(reason);
+    this.#controller.abort(reason);
   }
 }

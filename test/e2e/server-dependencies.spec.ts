@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Json } from '../harness/client.js';
-import { itWithRegistry, registry } from '../harness/project-build.js';
+import { itWithRegistry, LOCK, MS, registry } from '../harness/project-build.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;
@@ -19,18 +19,6 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const MS = { name: 'app', version: '1.0.0', dependencies: { ms: '2.1.3' } };
-const LOCK = {
-  ...{ name: 'app', version: '1.0.0', lockfileVersion: 3, requires: true },
-  packages: {
-    '': MS,
-    'node_modules/ms': {
-      version: '2.1.3',
-      integrity:
-        'sha512-6FlzubTLZG3J2a/NVCAleEhjzq5oxgHyaCU9yYXvcLsvoVaHJq/s5xXI6/XXP6tz7R9xAOtHnSO/tXtF3WRTlA==',
-    },
-  },
-};
 const PROGRAM = `const said = (() => { try { return String(require('ms')('2h')); } catch { return 'no ms'; } })();
 console.log('began with', said);
 require('node:http').createServer((_, response) => response.end(said)).listen(process.env.PORT);`;
@@ -70,10 +58,10 @@ async function logOf({ id }: Json): Promise<string> {
   return body.entries.map(({ text }: Json) => text).join('');
 }
 
-async function untilItSays(server: Json, text: string): Promise<string> {
+async function untilItSays(server: Json, text: string, often = 1): Promise<string> {
   for (;;) {
     const log = await logOf(server);
-    if (log.includes(text)) return log;
+    if (times(log, text) >= often) return log;
     await new Promise(resolve => setTimeout(resolve, 50));
   }
 }
@@ -86,12 +74,8 @@ itWithRegistry('are installed before it starts, once for the same lock file', as
   const server = await start(await folderWith(app));
   expect(await untilItSays(server, 'began with 7200000')).toContain('$ npm ci');
   await move(server, 'restart');
-  for (;;) {
-    const log = await logOf(server);
-    if (times(log, 'began with 7200000') < 2) continue;
-    expect(times(log, installed)).toBe(1);
-    break;
-  }
+  const log = await untilItSays(server, 'began with 7200000', 2);
+  expect(times(log, installed)).toBe(1);
 });
 
 itWithRegistry('are in the log of the workspace, by who started it', async () => {
@@ -111,8 +95,8 @@ itWithRegistry('are installed again when what is wanted has changed', async () =
   await untilItSays(server, 'began with 7200000');
   await write(`${folder}/package.json`, { ...MS, version: '1.0.1' });
   await move(server, 'restart');
-  await untilItSays(server, installed);
-  for (;;) if (times(await logOf(server), installed) === 2) break;
+  const log = await untilItSays(server, installed, 2);
+  expect(times(log, installed)).toBe(2);
 });
 
 itWithRegistry('see manifests and no data, and their scripts do not run', async () => {

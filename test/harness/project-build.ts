@@ -105,6 +105,21 @@ export class ProjectBuilding {
 export const registry = (): string =>
   execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim();
 
+/** A project with one dependency. */
+export const MS = { name: 'app', version: '1.0.0', dependencies: { ms: '2.1.3' } };
+/** Its lock file. */
+export const LOCK = {
+  ...{ name: 'app', version: '1.0.0', lockfileVersion: 3, requires: true },
+  packages: {
+    '': MS,
+    'node_modules/ms': {
+      version: '2.1.3',
+      integrity:
+        'sha512-6FlzubTLZG3J2a/NVCAleEhjzq5oxgHyaCU9yYXvcLsvoVaHJq/s5xXI6/XXP6tz7R9xAOtHnSO/tXtF3WRTlA==',
+    },
+  },
+};
+
 /** For tests that install packages: without network there is nothing to install from, and all others still run. */
 export const itWithRegistry = (await isReached()) ? it : it.skip;
 

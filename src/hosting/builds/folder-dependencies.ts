@@ -65,12 +65,13 @@ export class FolderDependencies {
    * here and no command is set. Throws BuildFailure, NoRoom, or the reason of the signal.
    */
   async provide(project: FolderProject): Promise<void> {
-    const wanted = await this.wanted(project);
-    if (!wanted) return;
+    if (!(await this.wanted(project))) return;
     const { workspace, folder, signal } = project;
     await this.leases.hold(`dependencies:${workspace.id}:${folder}`, async () => {
       signal.throwIfAborted();
-      if (await this.wanted(project)) await this.install(project, wanted);
+      // Another process may have installed them meanwhile, and the manifests may have changed.
+      const wanted = await this.wanted(project);
+      if (wanted) await this.install(project, wanted);
     });
   }
 
@@ -115,12 +116,12 @@ export class FolderDependencies {
     const bytes = (await this.sandboxes.bytesOf(job, work, signal)) ?? 0;
     const { length: files } = await made.listAll('');
     await this.quota.require(workspace.id, { bytes, files });
-    const to = path.join(this.folders.pathOf(workspace), folder);
+    const root = this.folders.pathOf(workspace);
     await this.watch.around(workspace.id, writer, this.config.siteInstallSeconds, () =>
-      this.cache.hand(work, to, folders),
+      this.cache.hand(work, path.join(root, folder), folders),
     );
     this.quota.expire(workspace.id);
-    const reader = new ManifestReader(this.folders.pathOf(workspace), folder);
+    const reader = new ManifestReader(root, folder);
     if ((await reader.settings(`${MODULES}/${MARK}`)) === fingerprint) return;
     throw new BuildFailure(
       `The dependencies could not be put into ${MODULES}: is it a link, or the folder gone?`,
