@@ -44,12 +44,15 @@ export async function filesUnlikeTheirLog(service: TestService, workspace: strin
   return [...unlike, ...twice.map(({ path, n }) => `${path}: ${n} times in the log`)].sort();
 }
 
-/** Files below a folder, with entity tags. Files that a killed writer had not named yet are no files of the workspace. */
+/**
+ * Files below a folder, with entity tags. Files that a killed writer had not named yet are no files of the workspace; the
+ * service may delete them while they are listed here.
+ */
 function filesBelow(root: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
-    const stats = lstatSync(path.join(root, name), { bigint: true });
-    if (stats.isFile() && !path.basename(name).startsWith('.atelier-tmp-'))
+    const stats = lstatSync(path.join(root, name), { bigint: true, throwIfNoEntry: false });
+    if (stats?.isFile() && !path.basename(name).startsWith('.atelier-tmp-'))
       found.set(name, `"${[stats.ino, stats.size, stats.mtimeNs].map(n => n.toString(36)).join('-')}"`);
   }
   return found;
