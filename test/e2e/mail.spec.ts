@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database, type UnitOfWork } from '../../src/platform/database/index.js';
 import { Chores } from '../../src/platform/jobs/index.js';
-import { Mailer, MailJobs } from '../../src/platform/mail/index.js';
+import { Mailer, MailProcessor } from '../../src/platform/mail/index.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import { TestService } from '../harness/service.js';
 import { jobCompleted } from '../harness/settled.js';
@@ -120,7 +120,7 @@ describe('outgoing mail', () => {
     await send('once@example.com');
     await smtp.mailsTo('once@example.com');
     const { id } = await becomes('once@example.com', 'sent');
-    await service.app.get(MailJobs, { strict: false }).deliver({ mail_id: id });
+    await service.app.get(MailProcessor, { strict: false }).deliver({ mail_id: id });
     expect(await smtp.mailsTo('once@example.com')).toHaveLength(1);
   });
 });

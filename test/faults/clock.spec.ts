@@ -72,7 +72,7 @@ it('a job that the queue holds until a time of a wrong clock is carried out', as
     [id, JSON.stringify(payload)],
   );
   const queue = service.app.get(Queues, { strict: false }).queue('mail');
-  await queue.add('deliver_mail', payload, { jobId: `job-${id}`, delay: 24 * 365 * HOUR_MS });
+  await queue.add('deliver_mail', payload, { jobId: id, delay: 24 * 365 * HOUR_MS });
   await service.database.query('update accepted_job set look_at = now() where id = $1', [id]);
   const isThere = async () =>
     (await service.database.query('select 1 from accepted_job where id = $1', [id])).length > 0;

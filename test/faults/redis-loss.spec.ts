@@ -71,7 +71,7 @@ describe.each(['PostgreSQL', 'Redis'])('when the queue in %s loses what it has',
     }
   }
 
-  const knows = async (job: string) => (await queue.getJob(`job-${job}`)) !== undefined;
+  const knows = async (job: string) => (await queue.getJob(job)) !== undefined;
   const rowOf = async (job: string) =>
     (await service.database.query('select * from accepted_job where id = $1', [job]))[0];
   const claimsOf = async (job: string) =>
@@ -156,7 +156,7 @@ describe.each(['PostgreSQL', 'Redis'])('when the queue in %s loses what it has',
         await workers.start();
         // So often that also the other worker gets it.
         for (let delivery = 0; delivery < 10; delivery++) {
-          const again = { jobId: `job-${copy.job}`, removeOnComplete: true };
+          const again = { jobId: copy.job, removeOnComplete: true };
           await queue.add('duplicate_files', { operation_id: copy.operation }, again);
           await until(async () => !(await knows(copy.job)));
         }

@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events';
 import { Queues } from '../../src/platform/jobs/index.js';
 import type { TestService } from './service.js';
 
@@ -7,8 +6,11 @@ import type { TestService } from './service.js';
  * an error, such as of a lock that it renews late: nobody may wait for this any more.
  */
 export function jobCompleted({ app }: TestService, queue: string): Promise<void> {
-  const worker = app.get(Queues, { strict: false }).worker(queue) as EventEmitter;
-  return new Promise(resolve => worker.once('completed', () => resolve()));
+  const worker = app
+    .get(Queues, { strict: false })
+    .workers()
+    .find(({ name }) => name === queue);
+  return new Promise(resolve => worker?.once('completed', () => resolve()));
 }
 
 /** Waits until every job of these queues is done, one queue after the other. */

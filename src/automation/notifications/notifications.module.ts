@@ -1,3 +1,4 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { ApprovalsModule } from '../../agents/approvals/index.js';
@@ -10,6 +11,8 @@ import {
   DeliveryJobs,
   Dispatcher,
   DueDeliveries,
+  NOTIFICATIONS,
+  NotificationsProcessor,
   NotificationsStore,
   Notifier,
   RecipientsStore,
@@ -24,7 +27,10 @@ import { webhookProviders, webhookServices } from './webhooks/index.js';
 
 /** What people are notified of, in the product and outside of it. */
 @Module({
-  imports: [DiscoveryModule, OrganizationsModule, ApprovalsModule, QuestionsModule],
+  imports: [
+    BullModule.registerQueue({ name: NOTIFICATIONS }),
+    ...[DiscoveryModule, OrganizationsModule, ApprovalsModule, QuestionsModule],
+  ],
   controllers: [
     ...[InboxService, PreferencesService, ...webhookServices, PushService].map(service => RoutesOf(service)),
     ...[InboxController, UnsubscribePageController],
@@ -32,7 +38,7 @@ import { webhookProviders, webhookServices } from './webhooks/index.js';
   providers: [
     ...[InboxService, InboxStore, PreferencesService, PreferencesStore],
     ...[Notifier, NotificationsStore, RecipientsStore, Routing],
-    ...[Dispatcher, DeliveriesStore, DeliveryJobs, DueDeliveries],
+    ...[Dispatcher, DeliveriesStore, DeliveryJobs, DueDeliveries, NotificationsProcessor],
     ...[NotificationChannels, MailChannel, Unsubscribing],
     ...webhookProviders,
     ...pushProviders,

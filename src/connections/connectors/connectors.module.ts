@@ -1,3 +1,4 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
@@ -7,8 +8,9 @@ import { TokensModule } from '../tokens/index.js';
 import {
   ClientDocumentController,
   ClientRegistration,
+  CONNECTORS,
   ConnectorAuthorization,
-  ConnectorCheckJob,
+  ConnectorsProcessor,
   CredentialKeeper,
   TokenRefresher,
 } from './authorization/index.js';
@@ -32,7 +34,13 @@ import { TypedClients } from './typed-clients.js';
 
 /** Remote MCP servers: credentials, approved tools, calls. */
 @Module({
-  imports: [OrganizationsModule, CoreModule, TokensModule, FlowsModule],
+  imports: [
+    BullModule.registerQueue({ name: CONNECTORS }),
+    OrganizationsModule,
+    CoreModule,
+    TokensModule,
+    FlowsModule,
+  ],
   controllers: [
     RoutesOf(ConnectorsService),
     RoutesOf(ConnectorCreation),
@@ -66,7 +74,7 @@ import { TypedClients } from './typed-clients.js';
     ConnectorAuthorization,
     CredentialKeeper,
     TokenRefresher,
-    ConnectorCheckJob,
+    ConnectorsProcessor,
   ],
   exports: [ConnectorCalls, UsableTools],
 })

@@ -9,14 +9,7 @@ export interface CloneInput {
 }
 export const gitClone = defineOperation<CloneInput>('git_clone', 'The repository was not cloned; try again');
 
-export const cloneRepository = defineJob('clone_repository', {
-  /** Operations that wait in a process, which is fair to organizations; the queue is not. */
-  queue: {
-    name: 'git',
-    concurrency: 200,
-    lockDuration: 10_000,
-    stalledInterval: 10_000,
-    maxStalledCount: 100,
-  },
-  payload: ['operation_id'],
-});
+/** The queue of repositories that are cloned. */
+export const GIT = 'git';
+
+export const cloneRepository = defineJob('clone_repository', { queue: GIT, payload: ['operation_id'] });

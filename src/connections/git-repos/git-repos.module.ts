@@ -1,3 +1,4 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
@@ -6,8 +7,10 @@ import { OperationsModule } from '../../workspaces/operations/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
 import { DeliveryModule } from '../delivery/index.js';
 import { IntegrationsModule } from '../integrations/index.js';
+import { GIT } from './clone-operation.js';
 import { GitNetwork } from './git/git-network.js';
 import { GitSandbox } from './git/git-sandbox.js';
+import { GitProcessor } from './git.processor.js';
 import { GitReadsService } from './git-reads.service.js';
 import { GitReposService } from './git-repos.service.js';
 import { GitWritesService } from './git-writes.service.js';
@@ -17,11 +20,19 @@ import { RepoWork } from './repo-work.js';
 
 /** Git repositories in workspaces: cloned, read, changed, pulled and pushed. */
 @Module({
-  imports: [CoreModule, EgressModule, SandboxesModule, OperationsModule, IntegrationsModule, DeliveryModule],
+  imports: [
+    BullModule.registerQueue({ name: GIT }),
+    CoreModule,
+    EgressModule,
+    SandboxesModule,
+    OperationsModule,
+    IntegrationsModule,
+    DeliveryModule,
+  ],
   controllers: [RoutesOf(GitReposService), RoutesOf(GitReadsService), RoutesOf(GitWritesService)],
   providers: [
     ...[GitReposService, GitReadsService, GitWritesService],
-    ...[GitReposStore, GitSandbox, GitNetwork, RepoWork, RepoClone],
+    ...[GitReposStore, GitSandbox, GitNetwork, RepoWork, GitProcessor, RepoClone],
   ],
 })
 export class GitReposModule {}

@@ -4,7 +4,7 @@ import { newTemporaryName, parentOf } from '#libs/workspace-fs/index.js';
 import type { UnitOfWork } from '../../platform/database/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { type Attempt, OnFailedJob, OnJob } from '../../platform/jobs/index.js';
+import { type Attempt } from '../../platform/jobs/index.js';
 import { NamedLeases } from '../../platform/leases/index.js';
 import {
   AuthorityLost,
@@ -20,7 +20,7 @@ import {
   type OperationWork,
   type Report,
 } from '../../workspaces/operations/index.js';
-import { type CloneInput, cloneRepository, gitClone } from './clone-operation.js';
+import { type CloneInput, gitClone } from './clone-operation.js';
 import { remoteOf } from './git/git-network.js';
 import { GitSandbox } from './git/git-sandbox.js';
 import { parseProgress, parseRefs } from './git/parsed.js';
@@ -79,12 +79,10 @@ export class RepoClone implements OperationWork<CloneInput> {
     private readonly events: Events,
   ) {}
 
-  @OnJob(cloneRepository)
   async run({ operation_id }: { operation_id: string }, attempt: Attempt): Promise<void> {
     await this.runner.run(operation_id, this, attempt);
   }
 
-  @OnFailedJob(cloneRepository)
   abandon({ operation_id }: { operation_id: string }): Promise<void> {
     return this.runner.abandon(operation_id, this);
   }

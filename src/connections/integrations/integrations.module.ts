@@ -1,3 +1,4 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
@@ -8,9 +9,10 @@ import { ConnectionGrantsService } from './connection-grants.service.js';
 import { IntegrationsService } from './integrations.service.js';
 import { ConnectionFlow } from './oauth/connection-flow.js';
 import { ConnectionRefresher } from './oauth/connection-refresher.js';
-import { ConnectionRemoval } from './oauth/connection-removal.js';
+import { CONNECTIONS, ConnectionRemoval } from './oauth/connection-removal.js';
 import { ConnectionStarts } from './oauth/connection-starts.js';
 import { ConnectionStates } from './oauth/connection-states.js';
+import { ConnectionsProcessor } from './oauth/connections.processor.js';
 import { LimitedTokens } from './oauth/limited-tokens.js';
 import { ProviderCalls } from './oauth/provider-calls.js';
 import { ProviderCatalog } from './oauth/provider-catalog.js';
@@ -26,7 +28,13 @@ import { ConnectionViews } from './views/connection-views.js';
 
 /** Connections to services of others. */
 @Module({
-  imports: [OrganizationsModule, CoreModule, TokensModule, FlowsModule],
+  imports: [
+    BullModule.registerQueue({ name: CONNECTIONS }),
+    OrganizationsModule,
+    CoreModule,
+    TokensModule,
+    FlowsModule,
+  ],
   controllers: [
     RoutesOf(ProvidersService),
     RoutesOf(IntegrationsService),
@@ -49,6 +57,7 @@ import { ConnectionViews } from './views/connection-views.js';
     ConnectionRefresher,
     LimitedTokens,
     ConnectionRemoval,
+    ConnectionsProcessor,
     ConnectionStates,
     ConnectionViews,
     GrantedConnections,

@@ -1,3 +1,4 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { ChangesModule } from '../../workspaces/changes/index.js';
@@ -7,11 +8,13 @@ import { GatewayModule } from '../gateway/index.js';
 import { HostsModule } from '../hosts/index.js';
 import { BuildLogService } from './build-log.service.js';
 import { SiteFolders } from './folders/site-folders.js';
+import { BuildsProcessor } from './publishing/builds.processor.js';
 import { Collection } from './publishing/collection.js';
 import { LostBuilds } from './publishing/lost-builds.js';
 import { Promoter } from './publishing/promoter.js';
 import { SiteBuild } from './publishing/site-build.js';
 import { SiteBuilds } from './publishing/site-builds.js';
+import { BUILDS } from './publishing/site-jobs.js';
 import { SiteSources } from './publishing/site-source.js';
 import { Snapshots } from './publishing/snapshot.js';
 import { VersionForms } from './publishing/version-forms.js';
@@ -31,7 +34,14 @@ import { VersionsService } from './versions.service.js';
 
 /** Sites: built from a folder of a workspace, kept by version, one of which is live. */
 @Module({
-  imports: [CoreModule, ChangesModule, HostsModule, GatewayModule, BuildsModule],
+  imports: [
+    BullModule.registerQueue({ name: BUILDS }),
+    CoreModule,
+    ChangesModule,
+    HostsModule,
+    GatewayModule,
+    BuildsModule,
+  ],
   controllers: [
     RoutesOf(SitesService),
     RoutesOf(VersionsService),
@@ -48,6 +58,7 @@ import { VersionsService } from './versions.service.js';
     BuildLogStore,
     SiteFolders,
     SiteBuilds,
+    BuildsProcessor,
     SiteBuild,
     LostBuilds,
     SiteSources,

@@ -1,8 +1,10 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '../accounts/index.js';
 import { OrganizationsModule } from '../organizations/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { AccountMail } from './account-mail.js';
+import { AccountsProcessor } from './accounts.processor.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService, SetupToken } from './auth.service.js';
 import { EmailTokens, StandingCredentials } from './auth.store.js';
@@ -10,11 +12,16 @@ import { AuthPagesController } from './auth-pages.controller.js';
 import { EmailChangeService, EmailVerificationService } from './email.service.js';
 import { InvitedAccounts } from './invited-accounts.js';
 import { LoginProtection, Quotas } from './login-protection.js';
-import { PasswordResetService, PasswordsService } from './passwords.service.js';
+import { ACCOUNTS, PasswordResetService, PasswordsService } from './passwords.service.js';
 
 /** Accounts, and how people sign in to them. */
 @Module({
-  imports: [AccountsModule, OrganizationsModule, SessionsModule],
+  imports: [
+    BullModule.registerQueue({ name: ACCOUNTS }),
+    AccountsModule,
+    OrganizationsModule,
+    SessionsModule,
+  ],
   controllers: [AuthController, AuthPagesController],
   providers: [
     AuthService,
@@ -27,6 +34,7 @@ import { PasswordResetService, PasswordsService } from './passwords.service.js';
     EmailChangeService,
     InvitedAccounts,
     AccountMail,
+    AccountsProcessor,
     LoginProtection,
     Quotas,
   ],

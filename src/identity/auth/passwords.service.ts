@@ -4,7 +4,7 @@ import { type Actor } from '../../platform/access/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, UnitOfWork } from '../../platform/database/index.js';
 import { Forbidden, NotFound, Unavailable } from '../../platform/errors/index.js';
-import { defineJob, Jobs, OnJob } from '../../platform/jobs/index.js';
+import { defineJob, Jobs } from '../../platform/jobs/index.js';
 import { hashPassword, passwordMatches, User } from '../accounts/index.js';
 import { SessionsService } from '../sessions/index.js';
 import { AccountMail } from './account-mail.js';
@@ -109,12 +109,15 @@ const MAX_TRIED_PER_HOUR = 60;
 /** More would only fill a mailbox. */
 const MAX_LIVE_LINKS = 5;
 
+/** The queue of jobs about accounts. */
+export const ACCOUNTS = 'accounts';
+
 /**
  * Mails a link to the account with this address, if there is one. The payload has the address and not an id: the lookup
  * happens in the job, so that response times do not tell whether there is an account.
  */
-const mailPasswordReset = defineJob('mail_password_reset', {
-  queue: { name: 'accounts', concurrency: 2 },
+export const mailPasswordReset = defineJob('mail_password_reset', {
+  queue: ACCOUNTS,
   payload: ['email'],
 });
 
@@ -141,7 +144,6 @@ export class PasswordResetService {
   }
 
   /** Running twice sends two links, of which one use ends both. */
-  @OnJob(mailPasswordReset)
   async mailLink({ email }: { email: string }): Promise<void> {
     await this.database.transaction(async unit => {
       const user = await unit.entities.findOne(User, { email });

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { isOutage } from '#libs/resilient-postgres/index.js';
 import { Log } from '../log/index.js';
-import { backoffMs, type HandledJob, JobHandlers } from './job.js';
+import { backoffMs, type HandledJob } from './job.js';
 import { type ClaimedJob, JobStore } from './job.store.js';
+import { JobHandlers } from './job-handlers.js';
 
 /** A job over which more processes were lost fails: it probably ended them. */
 const MAX_LOST = 20;

@@ -5,6 +5,7 @@ import { type LeasedRows, Leases } from '../leases/index.js';
 import { Log } from '../log/index.js';
 import { Chore } from './chores.js';
 import type { Attempt } from './job.js';
+import type { QueuedJob } from './queued-job.js';
 
 /** How long the queue has for a job before it is given it again, in case it lost it. */
 const LOOK_SECONDS = 30;
@@ -13,14 +14,6 @@ const AT_ONCE = 100;
 const MAX_AHEAD_HOURS = 24;
 const KEPT_DAYS = 7;
 const HOUR_MS = 3_600_000;
-
-/** A job as the queue gets it. */
-export interface EnqueuedJob {
-  readonly id: string;
-  readonly queue: string;
-  readonly name: string;
-  readonly payload: object;
-}
 
 /** A job that this process has claimed. */
 export interface ClaimedJob extends Attempt {
@@ -53,25 +46,23 @@ export class JobStore implements BeforeApplicationShutdown {
     this.stopping.abort(new Error('The service is stopping'));
   }
 
-  /** `isQueued` where the queue is given it in the same transaction. */
-  async add(unit: UnitOfWork, { id, queue, name, payload }: EnqueuedJob, isQueued: boolean): Promise<void> {
-    const seconds = isQueued ? LOOK_SECONDS : 0;
+  async add(unit: UnitOfWork, { id, queue, name, payload }: QueuedJob): Promise<void> {
     await sql`
       insert into accepted_job (id, queue, name, payload, look_at, created_at)
-      values (${id}, ${queue}, ${name}, ${JSON.stringify(payload)}::jsonb, now() + make_interval(secs => ${seconds}), now())`.execute(
+      values (${id}, ${queue}, ${name}, ${JSON.stringify(payload)}::jsonb, now(), now())`.execute(
       unit.tables(),
     );
   }
 
   /** Some of the jobs that the queue is to be given, again or for the first time. */
-  async takeDue(): Promise<EnqueuedJob[]> {
+  async takeDue(): Promise<QueuedJob[]> {
     await this.saveEnds();
     const isDue = sql<boolean>`failed_at is null
       and (look_at <= now() or look_at > now() + make_interval(hours => ${MAX_AHEAD_HOURS}))`;
     const forgotten = await this.rows.forgotten(this.database, id => this.executing.has(id), {
       among: isDue,
     });
-    const { rows } = await sql<EnqueuedJob>`
+    const { rows } = await sql<QueuedJob>`
       update accepted_job
       set look_at = now() + make_interval(secs => ${LOOK_SECONDS}), ${this.rows.released},
         lost = lost + ${this.rows.isOrphaned}::int

@@ -1,22 +1,7 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
-import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { providerMethods } from '../discovery/index.js';
-
-/** Where jobs wait, and how a process executes them. The name is stored with each job: never change it. */
-export interface Queue {
-  readonly name: string;
-  /** Jobs that one process executes at a time. */
-  readonly concurrency?: number;
-  /** After so long without a heartbeat of its worker, a job is given to another one. */
-  readonly lockDuration?: number;
-  readonly stalledInterval?: number;
-  readonly maxStalledCount?: number;
-}
-
-/** A kind of background job. Its name is stored with each job: never change it. */
+/** A kind of background job. Its name and its queue are stored with each job: never change them. */
 export interface Job<Payload extends object> {
   readonly name: string;
-  readonly queue: Queue;
+  readonly queue: string;
   /** The fields of the payload, which are ids and short texts. */
   readonly payload: readonly (keyof Payload)[];
   /** Attempts that may fail before the job fails for good. */
@@ -24,7 +9,7 @@ export interface Job<Payload extends object> {
 }
 
 interface JobOptions<Field> {
-  readonly queue: Queue;
+  readonly queue: string;
   readonly payload: readonly Field[];
   readonly attempts?: number;
 }
@@ -75,72 +60,9 @@ export type JobHandler<Payload> = (
 
 export type FailedJobHandler<Payload> = (payload: Payload) => Promise<void>;
 
-const HANDLES = Symbol('handles');
-const HANDLES_FAILED = Symbol('handles-failed');
-
-/** The method executes the job. Each job has exactly one such method; else the service does not start. */
-export function OnJob<Payload extends object>(job: Job<Payload>) {
-  return (_target: object, _name: string, { value }: { value?: JobHandler<Payload> }): void => {
-    if (value) Reflect.defineMetadata(HANDLES, job, value);
-  };
-}
-
-/** The method is called before the job fails for good. */
-export function OnFailedJob<Payload extends object>(job: Job<Payload>) {
-  return (_target: object, _name: string, { value }: { value?: FailedJobHandler<Payload> }): void => {
-    if (value) Reflect.defineMetadata(HANDLES_FAILED, job, value);
-  };
-}
-
-export const jobOf = (method: object): Job<never> | undefined => Reflect.getMetadata(HANDLES, method);
-export const failedJobOf = (method: object): Job<never> | undefined =>
-  Reflect.getMetadata(HANDLES_FAILED, method);
-
-type Payload = Record<string, string>;
-
 /** A job, and the methods that handle it. */
 export interface HandledJob {
-  readonly job: Job<Payload>;
-  readonly execute: JobHandler<Payload>;
-  readonly failed?: FailedJobHandler<Payload>;
-}
-
-/** Finds the handler of every job at boot. */
-@Injectable()
-export class JobHandlers implements OnModuleInit {
-  private readonly handled = new Map<string, HandledJob>();
-
-  constructor(
-    private readonly discovery: DiscoveryService,
-    private readonly scanner: MetadataScanner,
-  ) {}
-
-  onModuleInit(): void {
-    const executing = new Map<string, JobHandler<Payload>>();
-    const failing = new Map<string, FailedJobHandler<Payload>>();
-    for (const { instance, method } of providerMethods(this.discovery, this.scanner)) {
-      const [executed, failed] = [jobOf(method), failedJobOf(method)];
-      if (executed) addOnce(executing, executed, method.bind(instance) as JobHandler<Payload>);
-      if (failed) addOnce(failing, failed, method.bind(instance) as FailedJobHandler<Payload>);
-    }
-    for (const job of definedJobs()) {
-      const execute = executing.get(job.name);
-      if (!execute)
-        throw new Error(`The job ${job.name} has no handler: no provider has a method with @OnJob`);
-      this.handled.set(job.name, { job: job as never, execute, failed: failing.get(job.name) });
-    }
-  }
-
-  all(): HandledJob[] {
-    return [...this.handled.values()];
-  }
-
-  find(name: string): HandledJob | undefined {
-    return this.handled.get(name);
-  }
-}
-
-function addOnce<Handler>(handlers: Map<string, Handler>, job: Job<never>, handler: Handler): void {
-  if (handlers.has(job.name)) throw new Error(`The job ${job.name} has two handlers; it takes one`);
-  handlers.set(job.name, handler);
+  readonly job: Job<Record<string, string>>;
+  readonly execute: JobHandler<Record<string, string>>;
+  readonly failed?: FailedJobHandler<Record<string, string>>;
 }

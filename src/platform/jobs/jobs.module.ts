@@ -1,17 +1,30 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { Chores } from './chores.js';
-import { JobHandlers } from './job.js';
 import { JobStore } from './job.store.js';
+import { JobHandlers } from './job-handlers.js';
+import { JobExecution } from './job-processor.js';
 import { JobRunner } from './job-runner.js';
 import { JobDispatcher, Jobs } from './jobs.js';
-import { QueuePool, Queues } from './queues.js';
+import { QueueConnections, QueueConnectionsModule } from './queue-connections.js';
+import { Queues } from './queues.js';
 
 /** Work in the background: jobs, which transactions enqueue, and chores, which come back. */
 @Global()
 @Module({
-  imports: [DiscoveryModule],
-  providers: [JobStore, Chores, JobDispatcher, JobHandlers, JobRunner, Jobs, QueuePool, Queues],
-  exports: [Jobs],
+  imports: [
+    DiscoveryModule,
+    QueueConnectionsModule,
+    BullModule.forRootAsync({
+      imports: [QueueConnectionsModule],
+      inject: [QueueConnections],
+      useFactory: ({ options }: QueueConnections) => ({ connection: options }),
+      // Workers start when every module has: by `Queues`, in processes that execute jobs.
+      extraOptions: { manualRegistration: true },
+    }),
+  ],
+  providers: [Chores, JobDispatcher, JobExecution, JobHandlers, JobRunner, Jobs, JobStore, Queues],
+  exports: [JobExecution, Jobs],
 })
 export class JobsModule {}

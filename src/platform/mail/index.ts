@@ -1,4 +1,4 @@
 export { type Letter, writeLetter } from './letter.js';
-export { MailJobs } from './mail.jobs.js';
+export { MailProcessor } from './mail.jobs.js';
 export { MailModule } from './mail.module.js';
 export { Mailer } from './mailer.js';

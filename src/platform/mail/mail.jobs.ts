@@ -1,7 +1,8 @@
+import { Processor } from '@nestjs/bullmq';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import type { Transporter } from 'nodemailer';
 import { Config } from '../config/index.js';
-import { defineJob, OnJob } from '../jobs/index.js';
+import { defineJob, JobExecution, JobProcessor, workerOptions } from '../jobs/index.js';
 import { Log } from '../log/index.js';
 import { type MailAttempt, MailOutbox } from './mail-outbox.js';
 import type { Mail } from './mailer.js';
@@ -75,21 +76,24 @@ const asWritten = (headers: Readonly<Record<string, string>>) =>
 const MAX_ATTEMPTS = 8;
 const backOffMs = (attempts: number) => 1000 * 4 ** (attempts - 1);
 
-export const deliverMail = defineJob('deliver_mail', {
-  queue: { name: 'mail', concurrency: 4 },
-  payload: ['mail_id'],
-});
+/** The queue of mail that is to be sent. */
+export const MAIL = 'mail';
+
+export const deliverMail = defineJob('deliver_mail', { queue: MAIL, payload: ['mail_id'] });
 
 /** Hands mail to the SMTP server. */
-@Injectable()
-export class MailJobs {
+@Processor(MAIL, workerOptions({ concurrency: 4 }))
+export class MailProcessor extends JobProcessor {
   constructor(
+    execution: JobExecution,
     private readonly outbox: MailOutbox,
     private readonly smtp: Smtp,
     private readonly log: Log,
-  ) {}
+  ) {
+    super(execution);
+    this.handle(deliverMail, payload => this.deliver(payload));
+  }
 
-  @OnJob(deliverMail)
   async deliver({ mail_id: id }: { mail_id: string }): Promise<number | undefined> {
     const attempt = await this.outbox.begin(id);
     if (!attempt) return undefined;

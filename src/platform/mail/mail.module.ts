@@ -1,12 +1,14 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Global, Module } from '@nestjs/common';
-import { MailJobs, Smtp } from './mail.jobs.js';
+import { MAIL, MailProcessor, Smtp } from './mail.jobs.js';
 import { MailOutbox } from './mail-outbox.js';
 import { Mailer } from './mailer.js';
 
 /** Outgoing mail, for every feature. */
 @Global()
 @Module({
-  providers: [Mailer, MailOutbox, MailJobs, Smtp],
+  imports: [BullModule.registerQueue({ name: MAIL })],
+  providers: [Mailer, MailOutbox, MailProcessor, Smtp],
   exports: [Mailer],
 })
 export class MailModule {}

@@ -1,3 +1,4 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { OAuthModule } from '../../identity/oauth/index.js';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
@@ -5,13 +6,13 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { StandingAuthority } from './standing-authority.js';
 import { WorkspaceAnswers } from './workspace-answers.js';
 import { SandboxUids, UnfinishedWrites, WorkspaceFolders } from './workspace-folders.js';
-import { FeatureEnds, WorkspaceJobs } from './workspaces.jobs.js';
+import { FeatureEnds, WORKSPACES, WorkspacesProcessor } from './workspaces.jobs.js';
 import { WorkspacesService } from './workspaces.service.js';
 import { WorkspacesStore } from './workspaces.store.js';
 
 /** Workspaces themselves: who sees them, where their files lie, their life from creation to deletion. */
 @Module({
-  imports: [OAuthModule, OrganizationsModule],
+  imports: [BullModule.registerQueue({ name: WORKSPACES }), OAuthModule, OrganizationsModule],
   controllers: [RoutesOf(WorkspacesService)],
   providers: [
     FeatureEnds,
@@ -20,7 +21,7 @@ import { WorkspacesStore } from './workspaces.store.js';
     UnfinishedWrites,
     WorkspaceAnswers,
     WorkspaceFolders,
-    WorkspaceJobs,
+    WorkspacesProcessor,
     WorkspacesService,
     WorkspacesStore,
   ],

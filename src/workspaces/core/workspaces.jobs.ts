@@ -1,14 +1,19 @@
+import { Processor } from '@nestjs/bullmq';
 import { Injectable } from '@nestjs/common';
 import type { Feature } from '../../platform/access/index.js';
-import { defineJob, OnJob } from '../../platform/jobs/index.js';
+import { defineJob, JobExecution, JobProcessor, workerOptions } from '../../platform/jobs/index.js';
 import { WorkspaceFolders } from './workspace-folders.js';
 import { WorkspacesStore } from './workspaces.store.js';
 
-const queue = { name: 'workspaces', lockDuration: 30_000 };
+/** The queue of what ends with a workspace, or with one of its features. */
+export const WORKSPACES = 'workspaces';
 
-export const removeFolder = defineJob('remove_folder', { queue, payload: ['workspace_id'] });
+export const removeFolder = defineJob('remove_folder', { queue: WORKSPACES, payload: ['workspace_id'] });
 
-export const endFeature = defineJob('end_feature', { queue, payload: ['workspace_id', 'feature'] });
+export const endFeature = defineJob('end_feature', {
+  queue: WORKSPACES,
+  payload: ['workspace_id', 'feature'],
+});
 
 type End = (workspaceId: string) => Promise<void>;
 
@@ -33,20 +38,11 @@ export class FeatureEnds {
   }
 }
 
-@Injectable()
-export class WorkspaceJobs {
-  constructor(
-    private readonly folders: WorkspaceFolders,
-    private readonly features: FeatureEnds,
-  ) {}
-
-  @OnJob(removeFolder)
-  async removeFolder({ workspace_id }: { workspace_id: string }): Promise<void> {
-    await this.folders.remove(workspace_id);
-  }
-
-  @OnJob(endFeature)
-  async endFeature({ workspace_id, feature }: { workspace_id: string; feature: string }): Promise<void> {
-    await this.features.run(feature as Feature, workspace_id);
+@Processor(WORKSPACES, workerOptions({ lockDuration: 30_000 }))
+export class WorkspacesProcessor extends JobProcessor {
+  constructor(execution: JobExecution, folders: WorkspaceFolders, features: FeatureEnds) {
+    super(execution);
+    this.handle(removeFolder, ({ workspace_id }) => folders.remove(workspace_id));
+    this.handle(endFeature, ({ workspace_id, feature }) => features.run(feature as Feature, workspace_id));
   }
 }

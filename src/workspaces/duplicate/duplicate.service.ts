@@ -36,19 +36,10 @@ export const workspaceDuplicate = defineOperation<DuplicateInput>(
 );
 /** Copies of one organization that run or wait. */
 const MAX_UNDER_WAY = 100;
-/** Jobs that wait in a process, which is fair to organizations; the queue is not. */
-const MAX_WAITING = 500;
+/** The queue of copies of workspaces. */
+export const OPERATIONS = 'operations';
 
-export const duplicateFiles = defineJob('duplicate_files', {
-  queue: {
-    name: 'operations',
-    concurrency: MAX_WAITING,
-    lockDuration: 10_000,
-    stalledInterval: 10_000,
-    maxStalledCount: 100,
-  },
-  payload: ['operation_id'],
-});
+export const duplicateFiles = defineJob('duplicate_files', { queue: OPERATIONS, payload: ['operation_id'] });
 
 type Inherit = (unit: UnitOfWork, from: string, to: Row<'workspace'>) => Promise<void>;
 

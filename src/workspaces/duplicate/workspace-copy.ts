@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { batchesOf, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { newId, type UnitOfWork } from '../../platform/database/index.js';
-import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../platform/jobs/index.js';
+import { type Attempt, Jobs } from '../../platform/jobs/index.js';
 import { removeFolder, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { captureHistory } from '../history/index.js';
 import { type Operation, OperationRunner, type OperationWork, type Report } from '../operations/index.js';
 import { type Copied, copyBatch } from './copy-batch.js';
-import { type DuplicateInput, duplicateFiles, workspaceDuplicate } from './duplicate.service.js';
+import { type DuplicateInput, workspaceDuplicate } from './duplicate.service.js';
 
 const LEFT_BEHIND = [
   'members',
@@ -35,12 +35,10 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
     private readonly runner: OperationRunner,
   ) {}
 
-  @OnJob(duplicateFiles)
   async run({ operation_id }: { operation_id: string }, attempt: Attempt): Promise<void> {
     await this.runner.run(operation_id, this, attempt);
   }
 
-  @OnFailedJob(duplicateFiles)
   abandon({ operation_id }: { operation_id: string }): Promise<void> {
     return this.runner.abandon(operation_id, this);
   }

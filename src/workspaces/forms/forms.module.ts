@@ -1,3 +1,4 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../../identity/auth/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
@@ -25,15 +26,16 @@ import { SubmissionsStore } from './records/submissions.store.js';
 import { WaitingStore } from './records/waiting.store.js';
 import { ExportsController } from './responses/exports.controller.js';
 import { ExportsService } from './responses/exports.service.js';
+import { FormsProcessor } from './responses/forms.processor.js';
 import { ResponseBatch } from './responses/response-batch.js';
 import { ResponseFile } from './responses/response-file.js';
-import { ResponseWriter } from './responses/response-writer.js';
+import { FORMS, ResponseWriter } from './responses/response-writer.js';
 import { FormRetention } from './responses/retention.js';
 import { SubmissionsService } from './responses/submissions.service.js';
 
 /** Forms: pages that people without an account fill in, and the files that their responses are written to. */
 @Module({
-  imports: [AuthModule, CoreModule, ChangesModule, ExposureModule],
+  imports: [BullModule.registerQueue({ name: FORMS }), AuthModule, CoreModule, ChangesModule, ExposureModule],
   controllers: [
     RoutesOf(FormsService),
     RoutesOf(FormChecksService),
@@ -49,6 +51,7 @@ import { SubmissionsService } from './responses/submissions.service.js';
     FormChecksService,
     FormsStore,
     FormFiles,
+    FormsProcessor,
     CurrentForms,
     FileToShare,
     FormViews,

@@ -1,7 +1,7 @@
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
-import { Chore, defineJob, Jobs, OnJob } from '../../platform/jobs/index.js';
+import { Chore, defineJob, Jobs } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log/index.js';
 import { GitStore, type RepositoryOf } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
@@ -9,10 +9,10 @@ import { type Commit, HistoryTrimStore } from './history-trim.store.js';
 import { KeptCopies } from './kept-copies.js';
 import { VersionsStore } from './versions.store.js';
 
-export const captureHistory = defineJob('capture_history', {
-  queue: { name: 'history', lockDuration: 60_000, concurrency: 2 },
-  payload: ['workspace_id'],
-});
+/** The queue of histories that are behind. */
+export const HISTORY = 'history';
+
+export const captureHistory = defineJob('capture_history', { queue: HISTORY, payload: ['workspace_id'] });
 
 const CATCH_UP_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -97,7 +97,6 @@ export class HistoryJobs implements OnApplicationBootstrap, BeforeApplicationShu
     await this.starting;
   }
 
-  @OnJob(captureHistory)
   async bringUpToDate({ workspace_id }: { workspace_id: string }): Promise<void> {
     if ((await this.git.fault()) === null) await this.capture.upToDate(workspace_id);
   }

@@ -1,3 +1,4 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { ChangesModule } from '../changes/index.js';
@@ -5,7 +6,8 @@ import { CoreModule } from '../core/index.js';
 import { SandboxesModule } from '../sandboxes/index.js';
 import { GitStore } from './git-store.js';
 import { HistoryController } from './history.controller.js';
-import { HistoryJobs, HistoryTrim } from './history.jobs.js';
+import { HISTORY, HistoryJobs, HistoryTrim } from './history.jobs.js';
+import { HistoryProcessor } from './history.processor.js';
 import { HistoryService } from './history.service.js';
 import { HistoryCapture } from './history-capture.js';
 import { HistoryKeeper } from './history-keeper.js';
@@ -19,13 +21,14 @@ import { VersionsStore } from './versions.store.js';
 
 /** Versions of a workspace: kept, compared, restored. */
 @Module({
-  imports: [CoreModule, ChangesModule, SandboxesModule],
+  imports: [BullModule.registerQueue({ name: HISTORY }), CoreModule, ChangesModule, SandboxesModule],
   controllers: [RoutesOf(HistoryService), HistoryController],
   providers: [
     GitStore,
     HistoryCapture,
     HistoryKeeper,
     HistoryPass,
+    HistoryProcessor,
     HistoryTrim,
     HistoryTrimStore,
     HistoryJobs,

@@ -1,3 +1,4 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
@@ -10,13 +11,18 @@ import { TemplateCloning } from './cloning/template-cloning.js';
 import { PublishService } from './publishing/publish.service.js';
 import { TemplatePublication } from './publishing/template-publication.js';
 import { TemplateFolders } from './records/template-folders.js';
+import { TEMPLATES } from './records/template-operations.js';
 import { TemplatesStore } from './records/templates.store.js';
 import { TemplateOriginsService } from './template-origins.service.js';
+import { TemplatesProcessor } from './templates.processor.js';
 import { TemplatesService } from './templates.service.js';
 
 /** Templates: workspaces are published as versions, and made of them. */
 @Module({
-  imports: [OrganizationsModule, CoreModule, ChangesModule, OperationsModule],
+  imports: [
+    BullModule.registerQueue({ name: TEMPLATES }),
+    ...[OrganizationsModule, CoreModule, ChangesModule, OperationsModule],
+  ],
   controllers: [
     RoutesOf(TemplatesService),
     RoutesOf(PublishService),
@@ -33,6 +39,7 @@ import { TemplatesService } from './templates.service.js';
     TemplateFolders,
     TemplatePublication,
     TemplateCloning,
+    TemplatesProcessor,
   ],
 })
 export class TemplatesModule {}

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
-import { OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
+
 import {
   type Delivery,
   delayOf,
@@ -11,7 +11,7 @@ import {
 } from '../channels/index.js';
 import { type Habits, PreferencesStore } from '../preferences/index.js';
 import { type Begun, DeliveriesStore } from './deliveries.store.js';
-import { Dispatcher, deliverNotification, sendDigest } from './dispatcher.js';
+import { Dispatcher } from './dispatcher.js';
 import { type Route, Routing } from './routing.js';
 
 const GIVEN_UP = 'It could not be sent';
@@ -34,19 +34,16 @@ export class DeliveryJobs {
   ) {}
 
   /** Returns after how many milliseconds to try again. */
-  @OnJob(deliverNotification)
   async deliver({ delivery_id }: { delivery_id: string }): Promise<number | undefined> {
     const ready = await this.database.transaction(unit => this.prepare(unit, delivery_id));
     return ready && this.send(delivery_id, ready);
   }
 
-  @OnFailedJob(deliverNotification)
   async giveUp({ delivery_id }: { delivery_id: string }): Promise<void> {
     await this.settle([delivery_id], 'failed', GIVEN_UP);
   }
 
   /** Returns after how many milliseconds to try again. A digest of which nothing is left is not sent. */
-  @OnJob(sendDigest)
   async digest({ digest_id }: { digest_id: string }): Promise<number | undefined> {
     const ready = await this.database.transaction(unit => this.prepareDigest(unit, digest_id));
     if (!ready) return undefined;
@@ -59,7 +56,6 @@ export class DeliveryJobs {
     return undefined;
   }
 
-  @OnFailedJob(sendDigest)
   async giveUpDigest({ digest_id }: { digest_id: string }): Promise<void> {
     await this.database.transaction(async unit => {
       const digest = await this.deliveries.beginDigest(unit, digest_id);

@@ -7,14 +7,15 @@ import type { DeliveryRow } from '../types/index.js';
 import { DeliveriesStore, type NewDelivery } from './deliveries.store.js';
 import { type Meant, type Route, Routing } from './routing.js';
 
-const QUEUE = { name: 'notifications', concurrency: 8 };
+/** The queue of what people are notified of, and of where that goes. */
+export const NOTIFICATIONS = 'notifications';
 
-export const notify = defineJob('notify', { queue: QUEUE, payload: ['type', 'facts'] });
+export const notify = defineJob('notify', { queue: NOTIFICATIONS, payload: ['type', 'facts'] });
 export const deliverNotification = defineJob('deliver_notification', {
-  queue: QUEUE,
+  queue: NOTIFICATIONS,
   payload: ['delivery_id'],
 });
-export const sendDigest = defineJob('send_digest', { queue: QUEUE, payload: ['digest_id'] });
+export const sendDigest = defineJob('send_digest', { queue: NOTIFICATIONS, payload: ['digest_id'] });
 
 /** Puts notifications on their way, in the transaction that makes them. */
 @Injectable()

@@ -1,8 +1,9 @@
 export { DeliveriesStore } from './deliveries.store.js';
 export { DeliveryJobs } from './delivery.jobs.js';
-export { Dispatcher } from './dispatcher.js';
+export { Dispatcher, NOTIFICATIONS } from './dispatcher.js';
 export { DueDeliveries } from './due-deliveries.js';
 export { BY_STRANGERS, type Notice } from './notice.js';
+export { NotificationsProcessor } from './notifications.processor.js';
 export { NotificationsStore } from './notifications.store.js';
 export { Notifier } from './notifier.js';
 export { RecipientsStore } from './recipients.store.js';

@@ -2,7 +2,7 @@ import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { parseJson } from '#libs/exact-json/index.js';
 import { Database, newId } from '../../../platform/database/index.js';
 import { type EventKind, Events } from '../../../platform/events/index.js';
-import { Jobs, OnJob } from '../../../platform/jobs/index.js';
+import { Jobs } from '../../../platform/jobs/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { decide, PreferencesStore } from '../preferences/index.js';
 import { inboxTopic, NOTIFICATIONS_ADDED, TYPE_NAMES, type TypeName } from '../types/index.js';
@@ -68,7 +68,6 @@ export class Notifier implements OnApplicationBootstrap {
     if (silent.length > 0) throw new Error(`No source composes ${silent.join(', ')}`);
   }
 
-  @OnJob(notify)
   async tell({ type, facts }: Record<'type' | 'facts', string>): Promise<void> {
     const compose = this.sources.get(type as TypeName);
     if (!compose) throw new Error(`No source composes ${type}`);

@@ -1,23 +1,29 @@
-import { Injectable } from '@nestjs/common';
-import { defineJob, OnJob } from '../../../platform/jobs/index.js';
+import { Processor } from '@nestjs/bullmq';
+import { defineJob, JobExecution, JobProcessor, workerOptions } from '../../../platform/jobs/index.js';
 import { ConnectorChecks } from '../calls/index.js';
 import { ConnectorsStore } from '../records/index.js';
 
+/** The queue of connectors whose tools are looked up. */
+export const CONNECTORS = 'connectors';
+
 /** Looks a server's tools up, with the credential of a person, or (empty) that of all. */
 export const connectorCheck = defineJob('connector_check', {
-  queue: { name: 'connectors', lockDuration: 120_000, concurrency: 4 },
+  queue: CONNECTORS,
   payload: ['connector_id', 'user_id'],
 });
 
-@Injectable()
-export class ConnectorCheckJob {
+@Processor(CONNECTORS, workerOptions({ concurrency: 4, lockDuration: 120_000 }))
+export class ConnectorsProcessor extends JobProcessor {
   constructor(
+    execution: JobExecution,
     private readonly connectors: ConnectorsStore,
     private readonly checks: ConnectorChecks,
-  ) {}
+  ) {
+    super(execution);
+    this.handle(connectorCheck, payload => this.check(payload));
+  }
 
   /** What keeps the server from answering is kept with the connector; people ask again by testing it. */
-  @OnJob(connectorCheck)
   async check({ connector_id, user_id }: { connector_id: string; user_id: string }): Promise<void> {
     const connector = await this.connectors.find(connector_id);
     if (connector && !connector.is_disabled) await this.checks.check(connector, user_id || null);

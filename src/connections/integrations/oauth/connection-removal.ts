@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
-import { defineJob, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
+import { defineJob, Jobs } from '../../../platform/jobs/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Tokens } from '../../tokens/index.js';
 import { connectionChanged } from '../records/connection-events.js';
@@ -10,9 +10,12 @@ import { LimitedTokensStore } from '../records/limited-tokens.store.js';
 import { ProviderCalls } from './provider-calls.js';
 import { ProviderCatalog } from './provider-catalog.js';
 
+/** The queue of connections that are removed. */
+export const CONNECTIONS = 'connections';
+
 /** Of a connection that is gone: its tokens are kept until the provider was told. */
-const revokeAtProvider = defineJob('connection_revoke', {
-  queue: { name: 'connections', concurrency: 4 },
+export const revokeAtProvider = defineJob('connection_revoke', {
+  queue: CONNECTIONS,
   payload: ['token_set_id', 'organization_id', 'provider'],
 });
 type Revoked = Record<'token_set_id' | 'organization_id' | 'provider', string>;
@@ -57,7 +60,6 @@ export class ConnectionRemoval {
       await this.jobs.enqueue(unit, revokeAtProvider, newId(), { token_set_id, organization_id, provider });
   }
 
-  @OnJob(revokeAtProvider)
   async revoke({ token_set_id, organization_id, provider }: Revoked): Promise<void> {
     const tokens = await this.tokens.opened(token_set_id);
     const definition = await this.catalog.find(organization_id, provider);
@@ -68,7 +70,6 @@ export class ConnectionRemoval {
     await this.database.transaction(unit => this.tokens.remove(unit, [token_set_id]));
   }
 
-  @OnFailedJob(revokeAtProvider)
   async giveUp({ token_set_id, provider }: Revoked): Promise<void> {
     this.log.warn(
       { provider, token_set: token_set_id },

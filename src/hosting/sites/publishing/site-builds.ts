@@ -4,7 +4,7 @@ import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { enterBuild } from '../../../identity/billing/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
-import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
+import { type Attempt, Jobs } from '../../../platform/jobs/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { BuildFailure } from '../../builds/index.js';
@@ -16,7 +16,7 @@ import { SiteStorage } from '../storage/site-storage.js';
 import { BuildReports } from './build-reports.js';
 import { Promoter } from './promoter.js';
 import { SiteBuild } from './site-build.js';
-import { buildSite, compressVersion, removeSite } from './site-jobs.js';
+import { buildSite, compressVersion } from './site-jobs.js';
 
 /** A build whose process was lost is begun once more. */
 const MAX_LOSSES = 1;
@@ -49,7 +49,6 @@ export class SiteBuilds implements BeforeApplicationShutdown {
     this.limit = new ConcurrencyLimit(config.siteBuildConcurrency);
   }
 
-  @OnJob(buildSite)
   async run(
     { version_id: id, site_id }: { version_id: string; site_id: string },
     { signal }: Attempt,
@@ -81,7 +80,6 @@ export class SiteBuilds implements BeforeApplicationShutdown {
   }
 
   /** Its job failed for good. */
-  @OnFailedJob(buildSite)
   async abandon({ version_id, site_id }: { version_id: string; site_id: string }): Promise<void> {
     await this.database.transaction(async unit => {
       if (await this.versions.abandon(unit, version_id, UNEXPECTED))
@@ -90,7 +88,6 @@ export class SiteBuilds implements BeforeApplicationShutdown {
     });
   }
 
-  @OnJob(removeSite)
   async remove({ site_id }: { site_id: string }): Promise<void> {
     if (await this.sites.find(site_id)) return;
     await this.folders.removeSite(site_id);

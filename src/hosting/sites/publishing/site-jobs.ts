@@ -1,13 +1,7 @@
 import { defineJob } from '../../../platform/jobs/index.js';
 
-/** Jobs that wait in a process, which is fair to organizations; the queue is not. */
-const BUILDS = {
-  name: 'builds',
-  concurrency: 200,
-  lockDuration: 10_000,
-  stalledInterval: 10_000,
-  maxStalledCount: 100,
-};
+/** The queue of versions that are built, and of sites that are removed. */
+export const BUILDS = 'builds';
 
 export const buildSite = defineJob('build_site', { queue: BUILDS, payload: ['version_id', 'site_id'] });
 

@@ -11,14 +11,13 @@ import {
 } from '#libs/static-site/index.js';
 import { batchesOf } from '#libs/workspace-fs/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { type Attempt, OnJob } from '../../../platform/jobs/index.js';
+import { type Attempt } from '../../../platform/jobs/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
 import { SitesStore } from '../records/sites.store.js';
 import { VersionsStore } from '../records/versions.store.js';
 import { Versions } from '../serving/versions.js';
 import { SiteStorage } from '../storage/site-storage.js';
-import { compressVersion } from './site-jobs.js';
 
 const BATCH = { files: 256, bytes: 32 * 1024 * 1024 };
 const AT_ONCE = 4;
@@ -39,7 +38,6 @@ export class VersionForms {
     private readonly log: Log,
   ) {}
 
-  @OnJob(compressVersion)
   async run(
     { version_id, site_id }: { version_id: string; site_id: string },
     { signal }: Attempt,

@@ -3,7 +3,7 @@ import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { InsufficientStorage, problemOf } from '../../../platform/errors/index.js';
 import { defineEvent, Events } from '../../../platform/events/index.js';
-import { defineJob, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
+import { defineJob, Jobs } from '../../../platform/jobs/index.js';
 import { type NamedLease, NamedLeases } from '../../../platform/leases/index.js';
 import { DueTimers } from '../../../platform/schedule/index.js';
 import { Topics } from '../../../platform/topics/index.js';
@@ -17,10 +17,10 @@ import { ResponseBatch } from './response-batch.js';
 /** Responses were received, and are in their file. */
 export const formSubmitted = defineEvent<FormFacts & { count: number; output: string }>('form.submitted');
 
-export const writeResponses = defineJob('write_form_responses', {
-  queue: { name: 'forms', lockDuration: 60_000, concurrency: 2 },
-  payload: ['form_id'],
-});
+/** The queue of forms that have received responses. */
+export const FORMS = 'forms';
+
+export const writeResponses = defineJob('write_form_responses', { queue: FORMS, payload: ['form_id'] });
 
 const BATCH = 1_000;
 const RETRY_SECONDS = 5 * 60;
@@ -55,7 +55,6 @@ export class ResponseWriter implements OnApplicationBootstrap {
     });
   }
 
-  @OnJob(writeResponses)
   async write({ form_id }: { form_id: string }): Promise<void> {
     await this.waiting.begin(form_id);
     const form = await this.forms.find(form_id);
@@ -69,7 +68,6 @@ export class ResponseWriter implements OnApplicationBootstrap {
     }
   }
 
-  @OnFailedJob(writeResponses)
   async abandon({ form_id }: { form_id: string }): Promise<void> {
     const form = await this.forms.find(form_id);
     if (form)

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { batchesOf, type Entry, Glob, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
-import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
+import { type Attempt, Jobs } from '../../../platform/jobs/index.js';
 import { NoRoom, WorkspaceQuota } from '../../changes/index.js';
 import { removeFolder, WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
 import { type Copied, copyBatch } from '../../duplicate/index.js';
@@ -16,7 +16,7 @@ import {
 } from '../../operations/index.js';
 import { render, type Values } from '../records/parameters.js';
 import { TemplateFolders } from '../records/template-folders.js';
-import { type CloneInput, cloneFiles, templateClone } from '../records/template-operations.js';
+import { type CloneInput, templateClone } from '../records/template-operations.js';
 import { TemplatesStore } from '../records/templates.store.js';
 
 const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
@@ -42,12 +42,10 @@ export class TemplateCloning implements OperationWork<CloneInput> {
     private readonly runner: OperationRunner,
   ) {}
 
-  @OnJob(cloneFiles)
   async run({ operation_id }: { operation_id: string }, attempt: Attempt): Promise<void> {
     await this.runner.run(operation_id, this, attempt);
   }
 
-  @OnFailedJob(cloneFiles)
   abandon({ operation_id }: { operation_id: string }): Promise<void> {
     return this.runner.abandon(operation_id, this);
   }

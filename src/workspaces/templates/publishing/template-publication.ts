@@ -4,7 +4,7 @@ import { type FoundSecret, SecretScan } from '#libs/secret-scan/index.js';
 import { batchesOf, type Entry, isNoFile, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
-import { type Attempt, Jobs, OnFailedJob, OnJob } from '../../../platform/jobs/index.js';
+import { type Attempt, Jobs } from '../../../platform/jobs/index.js';
 import { NoRoom, WorkspaceQuota } from '../../changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
 import { type Copied, copyBatch } from '../../duplicate/index.js';
@@ -18,7 +18,7 @@ import {
 import { MANIFEST, MAX_MANIFEST_BYTES, parseManifest } from '../records/manifest.js';
 import { templateBlocked, templateFailed, templatePublished } from '../records/template-events.js';
 import { folderOfVersion, removeTemplateFiles, TemplateFolders } from '../records/template-folders.js';
-import { type PublishInput, publishFiles, templatePublish } from '../records/template-operations.js';
+import { type PublishInput, templatePublish } from '../records/template-operations.js';
 import { type CopiedVersion, TemplatesStore } from '../records/templates.store.js';
 import { IGNORE_FILE, ignoredIn, selectEntries, splitResponses } from './left-out.js';
 
@@ -49,12 +49,10 @@ export class TemplatePublication implements OperationWork<PublishInput> {
     private readonly runner: OperationRunner,
   ) {}
 
-  @OnJob(publishFiles)
   async run({ operation_id }: { operation_id: string }, attempt: Attempt): Promise<void> {
     await this.runner.run(operation_id, this, attempt);
   }
 
-  @OnFailedJob(publishFiles)
   abandon({ operation_id }: { operation_id: string }): Promise<void> {
     return this.runner.abandon(operation_id, this);
   }

@@ -2,8 +2,8 @@ import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../../platform/config/index.js';
-import { defineJob, OnJob } from '../../../platform/jobs/index.js';
-import { TEMPLATES } from './template-queue.js';
+import { defineJob } from '../../../platform/jobs/index.js';
+import { TEMPLATES } from './template-operations.js';
 
 /** `folder`: of a template, or of one of its versions. */
 export const removeTemplateFiles = defineJob('remove_template_files', {
@@ -37,7 +37,6 @@ export class TemplateFolders {
     return WorkspaceFs.create(path.join(this.root, folderOfVersion(version)), this.options());
   }
 
-  @OnJob(removeTemplateFiles)
   async remove({ folder }: { folder: string }): Promise<void> {
     try {
       await new WorkspaceFs(this.root, this.options()).remove(folder, { recursive: true });

@@ -2,7 +2,6 @@ import type { Visibility } from '../../../platform/access/index.js';
 import { defineJob } from '../../../platform/jobs/index.js';
 import { defineOperation } from '../../operations/index.js';
 import type { Values } from './parameters.js';
-import { TEMPLATES } from './template-queue.js';
 
 export interface PublishInput {
   readonly template_id: string;
@@ -29,6 +28,9 @@ export const templateClone = defineOperation<CloneInput>(
   'template_clone',
   'The workspace was not made of the template; try again',
 );
+
+/** The queue of templates that are published, cloned and removed. */
+export const TEMPLATES = 'templates';
 
 export const publishFiles = defineJob('publish_template_files', {
   queue: TEMPLATES,

@@ -1,0 +1,24 @@
+import { Processor } from '@nestjs/bullmq';
+import { JobExecution, JobProcessor, workerOptions } from '../../../platform/jobs/index.js';
+import { DeliveryJobs } from './delivery.jobs.js';
+import { deliverNotification, NOTIFICATIONS, notify, sendDigest } from './dispatcher.js';
+import { Notifier } from './notifier.js';
+
+/** Tells people what happened, and sends it where they want it. */
+@Processor(NOTIFICATIONS, workerOptions({ concurrency: 8 }))
+export class NotificationsProcessor extends JobProcessor {
+  constructor(execution: JobExecution, notifier: Notifier, deliveries: DeliveryJobs) {
+    super(execution);
+    this.handle(notify, payload => notifier.tell(payload));
+    this.handle(
+      deliverNotification,
+      payload => deliveries.deliver(payload),
+      payload => deliveries.giveUp(payload),
+    );
+    this.handle(
+      sendDigest,
+      payload => deliveries.digest(payload),
+      payload => deliveries.giveUpDigest(payload),
+    );
+  }
+}

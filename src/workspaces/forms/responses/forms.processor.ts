@@ -1,0 +1,16 @@
+import { Processor } from '@nestjs/bullmq';
+import { JobExecution, JobProcessor, workerOptions } from '../../../platform/jobs/index.js';
+import { FORMS, ResponseWriter, writeResponses } from './response-writer.js';
+
+/** Writes responses to the files of forms. */
+@Processor(FORMS, workerOptions({ concurrency: 2, lockDuration: 60_000 }))
+export class FormsProcessor extends JobProcessor {
+  constructor(execution: JobExecution, responses: ResponseWriter) {
+    super(execution);
+    this.handle(
+      writeResponses,
+      payload => responses.write(payload),
+      payload => responses.abandon(payload),
+    );
+  }
+}
