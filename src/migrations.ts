@@ -27,6 +27,7 @@ import { CallImagesColumn } from './agents/runs/migrations/20261130-call-images.
 import { RunContextColumn } from './agents/runs/migrations/20261201-run-context.js';
 import { RunCheckedColumn } from './agents/runs/migrations/20261206-run-checked.js';
 import { EventRows } from './agents/runs/migrations/20261207-event-rows.js';
+import { RunAuthorityNotKept } from './agents/runs/migrations/20261213-run-asked.js';
 import { Automations } from './automation/automation/migrations/20261127-automations.js';
 import { AutomationWatch } from './automation/automation/migrations/20261129-automation-watch.js';
 import { Chains } from './automation/automation/migrations/20261129-chains.js';
@@ -225,4 +226,5 @@ export const migrations = [
   { name: '20261211-constraints', class: Constraints },
   { name: '20261212-workspace-secrets', class: WorkspaceSecrets },
   { name: '20261212-automation-tries', class: AutomationTries },
+  { name: '20261213-run-asked', class: RunAuthorityNotKept },
 ];

@@ -183,19 +183,12 @@ export function jsonOf(body: Buffer): unknown {
 
 /** A JSON body that has not been read yet: who sends it, and so how much they may send, is found out first. */
 class UnreadJson {
-  private value: Promise<unknown> | undefined;
-
   constructor(
     private readonly payload: IncomingMessage,
     private readonly limit: () => number,
   ) {}
 
-  read(): Promise<unknown> {
-    this.value ??= this.parsed();
-    return this.value;
-  }
-
-  private async parsed(): Promise<unknown> {
+  async read(): Promise<unknown> {
     const meter = new JsonMeter();
     return jsonIn(await wholeBody(this.payload, this.limit(), piece => meter.take(piece)));
   }
@@ -211,26 +204,6 @@ export async function readBody(request: FastifyRequest): Promise<unknown> {
   const value = await body.read();
   request.body = value;
   return value;
-}
-
-/** How long a body is waited for whose sender is not known yet: many clients send it right after the headers. */
-const EARLY_MS = 5;
-
-/**
- * The JSON that a request brings, of no more than so many bytes, where all of it is here at once; it may be read before it is
- * known who sends it. Else undefined, also where it is no JSON: {@link readBody} says so.
- */
-export async function arrivedBody({ body, raw }: FastifyRequest, maxBytes: number): Promise<unknown> {
-  if (!(body instanceof UnreadJson) || !(Number(raw.headers['content-length']) <= maxBytes)) return undefined;
-  const value = body.read().catch(() => undefined);
-  if (raw.complete) return value;
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, EARLY_MS, undefined);
-  try {
-    return await Promise.race([value, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /**

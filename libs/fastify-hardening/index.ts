@@ -1,5 +1,4 @@
 export {
-  arrivedBody,
   bytesOf,
   jsonOf,
   RAW_BODY,

@@ -4,7 +4,6 @@ import { PoolWatch } from '#libs/resilient-postgres/index.js';
 import { ActionsModule } from './actions/index.js';
 import { Audit } from './audit/index.js';
 import { Config } from './config/index.js';
-import { RecentChecks } from './credentials/index.js';
 import { DatabaseConnection, DatabaseModule } from './database/index.js';
 import { Events } from './events/index.js';
 import { TrustedProxies } from './http/index.js';
@@ -63,7 +62,6 @@ export class PlatformModule {
         },
         PoolWatch,
         Topics,
-        RecentChecks,
         Events,
         Audit,
         Workers,
@@ -77,7 +75,6 @@ export class PlatformModule {
         DatabaseConnection,
         GuardedFetch,
         Topics,
-        RecentChecks,
         Events,
         Audit,
         Workers,

@@ -3,9 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { type Actor, accessTopic, credentialTopic } from '../../src/platform/access/index.js';
 import { Config } from '../../src/platform/config/index.js';
-import { RecentChecks } from '../../src/platform/credentials/index.js';
 import { createLog } from '../../src/platform/log/index.js';
 import { defineTopic, type Peer, type Topic, Topics } from '../../src/platform/topics/index.js';
 import { TestDatabase } from '../harness/database.js';
@@ -113,43 +111,6 @@ describe('Topics of several processes', () => {
     expect(other.topics.mark(news)).not.toBe(elsewhere);
   });
 
-  it('tell of a caller who was checked that nothing has changed since, until something may have', async () => {
-    const { topics } = await open();
-    const checks = new RecentChecks(topics);
-    const ada = { type: 'user', id: 'ada' } as Actor;
-    const found = await checks.noting(async () => ({ actor: ada, at: '' }));
-    const mark = checks.markOf(ada);
-    expect([found, mark]).toEqual([ada, expect.any(Number)]);
-    topics.publish(NEWS);
-    expect(checks.isNewest(mark)).toBe(true);
-    // Whoever's access it is: it may be theirs.
-    topics.publish(accessTopic('grace'));
-    expect([checks.isNewest(mark), checks.markOf(ada)]).toEqual([false, undefined]);
-    // What changes while they are looked up counts as a change after.
-    await checks.noting(async () => {
-      topics.publish(credentialTopic('key'));
-      return { actor: ada, at: '' };
-    });
-    expect(checks.markOf(ada)).toBeUndefined();
-    expect(checks.markOf({ ...ada })).toBeUndefined();
-    expect(checks.isNewest(undefined)).toBe(false);
-  });
-
-  it('tell of a caller who was checked in another process that nothing has changed since', async () => {
-    const { topics } = await open();
-    const checks = new RecentChecks(topics);
-    const ada = { type: 'user', id: 'ada' } as Actor;
-    await checks.noting(async () => ({ actor: ada, at: '2026-11-22 10:00:00+00' }));
-    expect(checks.timeOf(ada)).toBe('2026-11-22 10:00:00+00');
-    expect(checks.holdsSince(undefined)).toBe(false);
-    // From before it was connected; later ones count once a moment has passed, by which clocks may differ.
-    expect(checks.holdsSince(performance.now() - 60_000)).toBe(false);
-    expect(checks.holdsSince(performance.now() + 60_000)).toBe(true);
-    topics.publish(credentialTopic('key'));
-    expect(checks.holdsSince(performance.now())).toBe(false);
-    expect(checks.timeOf(ada)).toBeUndefined();
-  });
-
   it('are awaited where somebody waits in the same process', async () => {
     const { topics } = await open();
     topics.expectPeers()([]);
@@ -235,14 +196,11 @@ describe('Topics of several processes', () => {
       return other.topics.mark(news);
     };
     const before = await known();
-    const since = performance.now();
     await look(topics, () => topics.hasSubscribers(NEWS));
     const heard = next(other.topics, NEWS);
     topics.publish(NEWS);
     await heard;
     expect(other.topics.mark(news)).not.toBe(before);
-    expect(other.topics.isQuietSince(since, news)).toBe(false);
-    expect(other.topics.isQuietSince(performance.now(), news)).toBe(true);
   });
 
   it('are published to one process by turns, and a moment later to all', async () => {

@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type ClaimedRun, RunAuthority, RunQueue } from '../../src/agents/runs/index.js';
-import { RecentChecks } from '../../src/platform/credentials/index.js';
+import { RunQueue } from '../../src/agents/runs/index.js';
 import { Leases } from '../../src/platform/leases/index.js';
-import { AgentClient, type AgentGround, startAgents } from '../harness/agent.js';
-import type { Json } from '../harness/client.js';
+import { type AgentGround, startAgents } from '../harness/agent.js';
 
 let ground: AgentGround;
 let queue: RunQueue;
@@ -84,31 +81,4 @@ it('takes nothing along where something else waits in the chat', async () => {
   await ground.agent.send('More words', { chat_id });
   const claimed = (await queue.claim(100)).find(({ id }) => id === first);
   expect(claimed).toMatchObject({ attempt: 1, said: null });
-});
-
-it('goes by the check of the request as long as nothing about access may have changed', async () => {
-  const of = <T>(type: new (...args: never[]) => T) => ground.service.app.get(type, { strict: false });
-  const [authority, checks] = [of(RunAuthority), of(RecentChecks)];
-  const claimed = async ({ call_id }: Json) => (await queue.claim(100)).find(({ id }) => id === call_id);
-  const { body: key } = await ground.ada.client.post('/api/keys', { name: 'short-lived' });
-  const program = new AgentClient(ground.service.stranger.with({ 'x-api-key': key.api_key }));
-  // Clocks may differ by a moment, in which nothing may have changed either.
-  let run: ClaimedRun | undefined;
-  while (!run || !checks.holdsSince(run.checkedSince)) {
-    run = await claimed(await program.send('go'));
-    expect(run).toMatchObject({ attempt: 1, checkedSince: expect.any(Number) });
-    await sleep(200);
-  }
-  await authority.require(run);
-  const marked = await program.send('go');
-  await ground.service.database.query('update run set authority_changed = true where id = $1', [
-    marked.call_id,
-  ]);
-  expect((await claimed(marked))?.checkedSince).toBeUndefined();
-
-  const last = await program.send('go');
-  await ground.ada.client.delete(`/api/keys/${key.id}`);
-  const lost = (await claimed(last)) as ClaimedRun;
-  while (checks.holdsSince(lost.checkedSince)) await sleep(20);
-  await expect(authority.require(lost)).rejects.toThrow('has been revoked');
 });

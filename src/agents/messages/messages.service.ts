@@ -56,7 +56,6 @@ export class MessagesService {
     permission: 'agent.run',
     input: SendMessage,
     output: SentView,
-    asksForWorkspace: true,
     commitsAnswer: true,
     makes: 'chat_id',
     refuses: {

@@ -1,69 +1,58 @@
 import { Injectable } from '@nestjs/common';
 import {
   accessTopic,
-  Credentials,
   credentialTopic,
+  type Feature,
   workspaceAccessTopic,
 } from '../../platform/access/index.js';
-import { RecentChecks } from '../../platform/credentials/index.js';
-import { problemOf } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { AuthorityLost } from '../../workspaces/core/index.js';
-import { type ChatStanding, ChatsStore } from '../chats/index.js';
+import { requireInChat } from '../chats/index.js';
 import type { Steering } from './run-limits.js';
-import type { ClaimedRun } from './run-queue.store.js';
 import { claimTopic, RunLost, type RunRow } from './run-state.js';
 import { RunsStore } from './runs.store.js';
 
-type Authorized = Pick<RunRow, 'actor' | 'chat_id'> & Pick<ClaimedRun, 'checked' | 'checkedSince'>;
+type Authorized = Pick<RunRow, 'actor' | 'chat_id'>;
 type Claimed = Authorized & Pick<RunRow, 'id' | 'attempt' | 'workspace_id'>;
 
 /**
- * Whether a run still has the authority that it was started with. Checked when an attempt begins, and while it goes on when a
- * key is revoked or a member is removed or gets another role. A lower role alone ends nothing: each call is refused what it
- * lacks.
+ * Whether a run still has the authority that it was started with. The database is asked when an attempt begins and before each
+ * tool call; topics that tell of a revoked key or a removed member end earlier what is under way. A lower role alone ends
+ * nothing: each call is refused what it lacks.
  */
 @Injectable()
 export class RunAuthority {
   constructor(
-    private readonly chats: ChatsStore,
-    private readonly credentials: Credentials,
     private readonly runs: RunsStore,
     private readonly topics: Topics,
-    private readonly checks: RecentChecks,
   ) {}
 
   watch(run: Claimed, steering: Steering): ClaimWatch {
     return new ClaimWatch(this.runs, this.topics, run, steering, this);
   }
 
-  /**
-   * Throws AuthorityLost, saying why, before an attempt begins. A run that begins with its request, or is claimed soon after,
-   * was checked with that; so it is checked again only where something about anyone's access has changed in between.
-   */
+  /** Before an attempt begins: throws AuthorityLost, saying why. */
   async require(run: Authorized): Promise<void> {
-    if (this.checks.isNewest(run.checked) || this.checks.holdsSince(run.checkedSince)) return;
-    const { features_off } = await this.requireAccess(run);
-    if (features_off.includes('agents'))
+    if ((await this.requireAccess(run)).includes('agents'))
       throw new AuthorityLost('The feature agents is turned off in this workspace');
   }
 
-  /** The same for one under way: those are stopped when the agents of their workspace are turned off. */
-  async requireAccess({ actor, chat_id }: Authorized): Promise<Pick<ChatStanding, 'features_off'>> {
-    const { credential } = actor;
+  /**
+   * The same for one under way, which is stopped where the agents of its workspace are turned off. Returns what is turned off
+   * there.
+   */
+  async requireAccess({ actor, chat_id }: Authorized): Promise<readonly Feature[]> {
     // Whether its credential may read chats does not matter.
-    const onlooker = { ...actor, credential: { ...credential, scopes: null } };
-    const [stands, standing] = await Promise.allSettled([
-      // A session is renewed and a key replaced, so what they started outlives them.
-      credential.type === 'session' || this.credentials.stands(credential, { evenExpired: true }),
-      this.chats.require(onlooker, 'chat.read', chat_id),
-    ]);
-    if (stands.status === 'rejected') throw stands.reason;
-    if (!stands.value)
+    const onlooker = { ...actor, credential: { ...actor.credential, scopes: null } };
+    const { stands, role, features_off } = await this.runs.standing(onlooker, chat_id);
+    if (!stands)
       throw new AuthorityLost('The key or the grant with which this run was started has been revoked');
-    if (standing.status === 'fulfilled') return standing.value;
-    if (!problemOf(standing.reason)) throw standing.reason;
-    throw new AuthorityLost(`${actor.name}, who started this run, has no access to its chat any more`);
+    try {
+      requireInChat(onlooker, 'chat.read', { role, features_off }, 'No such chat');
+    } catch {
+      throw new AuthorityLost(`${actor.name}, who started this run, has no access to its chat any more`);
+    }
+    return features_off;
   }
 }
 

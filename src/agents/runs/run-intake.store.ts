@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/billing/index.js';
-import { RecentChecks } from '../../platform/credentials/index.js';
 import {
   beforeSideEffect,
   Database,
@@ -22,8 +21,6 @@ import { type Delivery, type NewEvent, NO_USAGE, type OnApproval, stepStarted } 
 import { RunExecutor } from './run-worker.js';
 
 type Sql = RawBuilder<unknown>;
-
-type BegunRun = ClaimedRun & Pick<Row<'run'>, 'authority_changed'>;
 
 /** What a new run needs of its chat. */
 export type RunChat = Pick<Row<'chat'>, 'id' | 'organization_id' | 'workspace_id' | 'agent_name' | 'model'>;
@@ -93,7 +90,6 @@ export class RunIntake {
   constructor(
     private readonly database: Database,
     private readonly queue: RunQueue,
-    private readonly checks: RecentChecks,
     private readonly executor: RunExecutor,
   ) {}
 
@@ -119,19 +115,18 @@ export class RunIntake {
     const isStopped = sql`exists (
       select from (select ${organization_id}::uuid as organization_id, ${workspace_id}::uuid as workspace_id) x
       where ${hardStopOver(sql`x`)})`;
-    const checkedAt = slot ? undefined : this.checks.timeOf(run.actor);
     const condition = sql`${unlessStopped ? sql`not ${isStopped}` : sql`true`} and ${request?.isHeld ?? sql`true`}`;
     const columns = claimedColumns('new_run', unlessStopped ? sql`false` : undefined);
-    const insert = async (told?: Sql): Promise<BegunRun | undefined> => {
-      const { rows } = await sql<BegunRun>`
-        with target as (${newChatRow(chat, condition)}), ${sql.join(messageRows(chat, run, { isFirst: true, slot, checkedAt }))}
+    const insert = async (told?: Sql): Promise<ClaimedRun | undefined> => {
+      const { rows } = await sql<ClaimedRun>`
+        with target as (${newChatRow(chat, condition)}), ${sql.join(messageRows(chat, run, { isFirst: true, slot }))}
           ${request ? sql`, kept as (${request.keep(answer, sql`exists (select from new_run)`)})` : sql``}
-        select ${columns}, new_message.content as said, new_run.authority_changed ${told ? sql`, ${told} as told` : sql``}
+        select ${columns}, new_message.content as said ${told ? sql`, ${told} as told` : sql``}
         from new_run, new_message`.execute(this.database.tables());
       return rows[0];
     };
     const forget = slot || dryRun() ? undefined : this.executor.expect(run.callId, run.actor);
-    let begun: BegunRun | undefined;
+    let begun: ClaimedRun | undefined;
     try {
       // Otherwise another process may have it before this one hears of the commit.
       begun = await (slot ? insert() : this.queue.wakeWorkersBy(insert));
@@ -152,10 +147,7 @@ export class RunIntake {
     }
     beforeSideEffect();
     request?.committed();
-    const { authority_changed, ...claimed } = begun;
-    // This process may not know of it yet.
-    const checked = authority_changed ? undefined : this.checks.markOf(run.actor);
-    slot?.begin({ ...claimed, checked });
+    slot?.begin(begun);
     return true;
   }
 
@@ -196,7 +188,7 @@ const ofRunAbove = (column: 'deployment_id' | 'approval_seconds', id: string): S
 function messageRows(
   chat: RunChat,
   run: NewRun,
-  { isFirst = false, slot, checkedAt }: { isFirst?: boolean; slot?: WorkerSlot; checkedAt?: string } = {},
+  { isFirst = false, slot }: { isFirst?: boolean; slot?: WorkerSlot } = {},
 ): Sql[] {
   const { callId: call_id, messageId: message_id, models } = run;
   const named = run.title === undefined ? {} : { title: run.title };
@@ -205,18 +197,7 @@ function messageRows(
   if (slot)
     events.push({ type: 'run.started', data: { call_id, attempt: 1, model: models.model } }, stepStarted(1));
   const begun = slot && { state: 'running', holder: slot.processId, attempt: 1, started_at: sql`now()` };
-  // A run that is accepted while the agents of its workspace are turned off is refused when it begins.
-  const held = sql`held as (
-    select 'agents' = any(features_off) as agents_off from workspace where id = ${chat.workspace_id}::uuid for key share)`;
-  const authority_changed = sql`coalesce((select agents_off from held), false)`;
-  return [
-    held,
-    ...newRunRows(sql`target`, chat, run, events, {
-      ...{ due: isFirst && !slot, authority_changed },
-      checked_at: checkedAt ?? null,
-      ...begun,
-    }),
-  ];
+  return newRunRows(sql`target`, chat, run, events, { due: isFirst && !slot, ...begun });
 }
 
 /**

@@ -60,10 +60,6 @@ export type ClaimedRun = ExecutedRun & {
   ran_ms: number;
   /** The content of its message, where nothing else was said in the chat so far. */
   said?: MessagePart[] | null;
-  /** Where it begins with the request that started it: when who made that was checked, see `RecentChecks`. */
-  checked?: number;
-  /** Where it was claimed soon after its request: since when that check has held, by `performance.now()`. */
-  checkedSince?: number;
 };
 
 /** The columns of {@link ClaimedRun}, but for what was said; `run` is the name of the run's row. */
@@ -245,8 +241,7 @@ export class RunQueue {
    * One that was not released crashed, or lost the database.
    */
   private async begin(which: RawBuilder<unknown>): Promise<ClaimedRun[]> {
-    const asked = performance.now();
-    const { rows } = await sql<ClaimedRun & { checked_ms: number | null }>`
+    const { rows } = await sql<ClaimedRun>`
       with chosen as (${which}), claimed as (
         update run set ${transition('claim').set}, due = false, ${this.rows.claimed}, attempt = attempt + 1,
           lost = lost + (state = 'running')::int, started_at = coalesce(started_at, now()),
@@ -258,8 +253,7 @@ export class RunQueue {
             'data', jsonb_build_object('call_id', id, 'attempt', attempt, 'model', model)))
           || case attempt when 1 then ${JSON.stringify([stepStarted(1)])}::jsonb else '[]' end, now() from claimed
       )
-      select ${claimedColumns('claimed')}, case when attempt = 1 and not authority_changed then
-          (extract(epoch from now() - checked_at) * 1000)::float8 end as checked_ms, (
+      select ${claimedColumns('claimed')}, (
         select content from message m where m.run_id = claimed.id and claimed.attempt = 1 and not exists (
           select from message other where other.chat_id = claimed.chat_id and other.id <> m.id)) as said
       from claimed`.execute(this.database.tables());
@@ -267,8 +261,6 @@ export class RunQueue {
       this.topics.publish(runTopic(id));
       if (attempt > 1) this.topics.publish(claimTopic(id));
     }
-    return rows.map(({ checked_ms, ...run }) =>
-      checked_ms === null ? run : { ...run, checkedSince: asked - checked_ms },
-    );
+    return rows;
   }
 }

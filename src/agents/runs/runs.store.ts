@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
+import { type Actor, Credentials, type WorkspacePermission } from '../../platform/access/index.js';
 import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import type { ApprovalRow } from '../approvals/index.js';
@@ -106,10 +106,34 @@ interface RunFilter {
   limit: number;
 }
 
+/** How who started a run stands to its chat by now. */
+interface RunStanding extends ChatStanding {
+  /** Whether the credential with which they started it has not been revoked. */
+  readonly stands: boolean;
+}
+
 /** Reads runs. */
 @Injectable()
 export class RunsStore {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly credentials: Credentials,
+  ) {}
+
+  /** Asked before each tool call, so it is one query. A session is renewed and a key replaced; what they started outlives them. */
+  async standing(actor: Actor, chatId: string): Promise<RunStanding> {
+    const { credential } = actor;
+    const stands =
+      credential.type === 'session'
+        ? sql`true`
+        : this.credentials.standing(credential, { evenExpired: true });
+    const { rows } = await sql<RunStanding>`
+      select ${stands} as stands, c.role, coalesce(c.features_off, '{}') as features_off
+      from (values (${chatId}::uuid)) as asked (id) left join ${chatsOf(actor)} c using (id)`.execute(
+      this.tables(),
+    );
+    return rows[0] ?? { stands: false, role: null, features_off: [] };
+  }
 
   find(id: string, unit?: UnitOfWork): Promise<RunRow | undefined> {
     return (unit?.tables() ?? this.tables())

@@ -5,7 +5,7 @@ import { isOutage } from '#libs/resilient-postgres/index.js';
 import { BudgetReached } from '../../identity/billing/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
-import { AuthorityLost, goingByTopics } from '../../workspaces/core/index.js';
+import { AuthorityLost } from '../../workspaces/core/index.js';
 import { ModelUnusable } from '../models/index.js';
 import {
   type ClaimedRun,
@@ -73,7 +73,7 @@ export class RunLoop {
 
   private attempt(run: ClaimedRun, circumstances: Circumstances): Promise<void> {
     const context = { run_id: run.id, workspace_id: run.workspace_id ?? undefined };
-    return withLogContext(context, () => goingByTopics(() => this.attemptNow(run, circumstances)));
+    return withLogContext(context, () => this.attemptNow(run, circumstances));
   }
 
   private async attemptNow(run: ClaimedRun, circumstances: Circumstances): Promise<void> {

@@ -20,6 +20,7 @@ import {
   type CallOutcome,
   type ExecutedRun,
   type PlannedCall,
+  RunAuthority,
   RunFiles,
   type RunRow,
 } from '../runs/index.js';
@@ -58,6 +59,7 @@ interface Means {
   readonly longOutputs: LongOutputs;
   readonly attachments: AttachmentsService;
   readonly background: BackgroundCommands;
+  readonly authority: RunAuthority;
   readonly wording: ApprovalWording;
   readonly questions: QuestionViews;
 }
@@ -128,8 +130,12 @@ export class RunTools {
     if (policy) gate.goBy(await policy.now());
   }
 
-  /** Runs a tool; what may not be called, or makes no sense, is answered to the model. */
+  /**
+   * Runs a tool; what may not be called, or makes no sense, is answered to the model. Throws AuthorityLost where who started
+   * the run may not see its chat any more.
+   */
   async call(tool: string, input: unknown, hooks: CallHooks): Promise<ToolResult | 'waits'> {
+    await this.means.authority.requireAccess(this.run);
     if (this.run.workspace_id === null) return failed('This chat has no workspace, so there are no tools');
     const isOffered = this.offered.some(({ name }) => name === tool);
     if (!isOffered && !this.guide.allows(tool)) return failed(this.refusal(tool));
@@ -223,6 +229,7 @@ export class ToolGateway {
     private readonly known: RunFiles,
     private readonly attachments: AttachmentsService,
     private readonly hosts: ReachableHosts,
+    private readonly authority: RunAuthority,
   ) {}
 
   async open(run: ExecutedRun): Promise<RunTools> {
@@ -242,8 +249,8 @@ export class ToolGateway {
       this.gateOf(run, policy),
       workspaceId === null ? [] : this.hosts.of(workspaceId),
     ]);
-    const { longOutputs, attachments, background, wording, questionViews: questions } = this;
-    const means = { gate, policy, longOutputs, attachments, background, wording, questions };
+    const { longOutputs, attachments, background, authority, wording, questionViews: questions } = this;
+    const means = { gate, policy, longOutputs, attachments, background, authority, wording, questions };
     if (workspaceId === null) {
       const shell = this.sandboxes.openShell({ caller: { kind: 'run', id: runId } });
       return new RunTools(run, guide, { ...means, shell, tools: new Map(), offered: [] });

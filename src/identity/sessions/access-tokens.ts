@@ -1,11 +1,9 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
-import type { FastifyRequest } from 'fastify';
 import { ExtractJwt, Strategy } from 'passport-jwt';
 import { AccessClaims, Credentials } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
-import { workspaceOf } from '../../platform/credentials/index.js';
 import { type RootKey, Vault } from '../../platform/vault/index.js';
 
 /** `iss` of our access tokens. */
@@ -60,12 +58,11 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
       },
       algorithms: ['HS256'],
       issuer: ISSUER,
-      passReqToCallback: true,
     });
   }
 
-  async validate(request: FastifyRequest, claims: AccessClaims): Promise<object | false> {
-    return (await this.credentials.ofAccessToken(claims, workspaceOf(request))) ?? false;
+  async validate(claims: AccessClaims): Promise<object | false> {
+    return (await this.credentials.ofAccessToken(claims)) ?? false;
   }
 }
 

@@ -108,9 +108,6 @@ export const EXEC_TOKEN_ONLY = 'access:exec-token-only';
 /** Set on a route to the name of what it serves, where that exposes something: applications get 403. */
 export const EXPOSES = 'access:exposes';
 
-/** Set on a route by what it serves (`asksForWorkspace` of an action). */
-export const ASKS_FOR_WORKSPACE = 'access:asks-for-workspace';
-
 /** Set on a route by what it serves (`sessionOnly` of an action): keys and service accounts get 403. */
 export const SESSION_ONLY = 'access:session-only';
 
@@ -146,14 +143,15 @@ export const OptionalCaller = createParamDecorator(
 );
 
 /**
- * Who stands behind a credential; identity provides it. Each answers undefined for a credential that is not valid. With the
- * workspace that a request is about, one statement finds both, see {@link takeWorkspace}.
+ * Who stands behind a credential; identity provides it. Each answers undefined for a credential that is not valid.
  */
 export abstract class Credentials {
-  abstract ofApiKey(key: string, workspaceId?: string): Promise<Actor | undefined>;
-  abstract ofAccessToken(claims: AccessClaims, workspaceId?: string): Promise<Actor | undefined>;
+  abstract ofApiKey(key: string): Promise<Actor | undefined>;
+  abstract ofAccessToken(claims: AccessClaims): Promise<Actor | undefined>;
   /** Whether a credential, once checked, has not been revoked since; nor has run out, where it is a key and that counts. */
   abstract stands(credential: Credential, options?: { evenExpired?: boolean }): Promise<boolean>;
+  /** The same as SQL, for a statement that asks more. */
+  abstract standing(credential: Credential, options?: { evenExpired?: boolean }): RawBuilder<boolean>;
 }
 
 /** What an access token says (RFC 7519): the user, and the session it belongs to. */
@@ -239,18 +237,6 @@ function workspaces<Row>({ id, credential }: Actor, condition: RawBuilder<unknow
   const { organization_id, workspace_ids } = credential;
   const reach = sql`${isIn('w.organization_id', organization_id)} and ${isAmong('w.id', workspace_ids)}`;
   return standing(sql`${id}`, sql`${reach} and ${condition}`);
-}
-
-/**
- * As {@link workspacesOf}, the one workspace of that id, for a statement that finds the caller as well: SQL for who they are
- * and for which workspaces `w` their credential reaches.
- */
-export function workspaceFor(
-  id: RawBuilder<unknown>,
-  principal: RawBuilder<unknown>,
-  reach: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  return standing(principal, sql`w.id = ${id} and ${reach}`);
 }
 
 function standing<Row>(principal: RawBuilder<unknown>, condition: RawBuilder<unknown>): RawBuilder<Row> {

@@ -1,4 +1,3 @@
 export * from './access.js';
 export { type Chain, joinChains, NO_CHAIN } from './chain.js';
 export * from './policy.js';
-export { type FoundWorkspace, takeWorkspace, withWorkspace } from './read-workspace.js';

@@ -81,8 +81,6 @@ export interface ActionDeclaration {
   readonly personOnly?: true;
   /** The field that names what it makes, by an id of the caller's choice: nothing has that id yet. */
   readonly makes?: string;
-  /** Its method asks for the workspace that the input names before all else: a POST looks that up with its caller. */
-  readonly asksForWorkspace?: true;
   /** A POST of it commits its answer with its work, by `unit.answers`: after a crash there are both or neither. */
   readonly commitsAnswer?: true;
   /** Its method takes a signal as its third argument, and ends when that is aborted. */

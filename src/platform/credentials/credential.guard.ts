@@ -2,26 +2,19 @@ import { type CanActivate, ExecutionContext, Inject, Injectable } from '@nestjs/
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { validate as isUuid } from 'uuid';
-import { arrivedBody } from '#libs/fastify-hardening/index.js';
 import {
   type Actor,
-  ASKS_FOR_WORKSPACE,
-  accessTopic,
   Credentials,
-  credentialTopic,
   EXEC_TOKEN_ONLY,
   EXPOSES,
   isApplication,
   PUBLIC,
   SESSION_ONLY,
   sentApiKey,
-  workspaceAccessTopic,
 } from '../access/index.js';
 import { EXEC_TOKEN_PREFIX, ExecTokenGuard, forApplications } from '../actions/index.js';
 import { BadRequest, Forbidden, Unauthorized } from '../errors/index.js';
 import { RateLimits } from '../limits/index.js';
-import { Topics } from '../topics/index.js';
 
 /**
  * Whether an `Authorization` header holds an OAuth access token (RFC 9068: its type is `at+jwt`) rather than a session's.
@@ -38,33 +31,6 @@ export function isOAuthToken(authorization: string): boolean {
 
 type ActorRequest = FastifyRequest & { user: Actor };
 
-/** How long a body may be that is read before it is known who sends it. */
-const MAX_EARLY_BYTES = 16 * 1024;
-
-/** The workspaces that bodies name which were read before the caller was looked up. */
-const named = new WeakMap<FastifyRequest, string>();
-
-/**
- * The workspace that a request is about, to be looked up with its caller: of one that reads, or uploads a file, or names it in
- * a body that has arrived. Not where a body is still to be read, which may take long, nor for what may wait for another
- * request, as a POST with an `Idempotency-Key` does: there, what the caller may do is asked again.
- */
-export function workspaceOf(request: FastifyRequest): string | undefined {
-  const { method, params, routeOptions } = request;
-  const isUpload = method === 'PUT' && Object.hasOwn(routeOptions.config, 'rawBody');
-  const { workspaceId } = (params ?? {}) as Record<string, string | undefined>;
-  const isInPath = isUpload || method === 'GET' || method === 'HEAD';
-  return isInPath && isUuid(workspaceId) ? workspaceId : named.get(request);
-}
-
-/** Reads which workspace the body of a request names, for {@link workspaceOf}. */
-async function readWorkspace(request: FastifyRequest): Promise<void> {
-  if (request.headers['idempotency-key'] !== undefined) return;
-  const body = await arrivedBody(request, MAX_EARLY_BYTES);
-  const { workspace_id } = (body ?? {}) as { workspace_id?: unknown };
-  if (typeof workspace_id === 'string' && isUuid(workspace_id)) named.set(request, workspace_id);
-}
-
 /** Lets in who holds an API key, see {@link sentApiKey}. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
@@ -73,7 +39,7 @@ export class ApiKeyGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<ActorRequest>();
     const key = sentApiKey(request.headers);
-    const actor = key && (await this.credentials.ofApiKey(key, workspaceOf(request)));
+    const actor = key && (await this.credentials.ofApiKey(key));
     if (!actor) throw new Unauthorized('This API key is not valid: unknown, revoked or expired');
     request.user = actor;
     return true;
@@ -107,7 +73,6 @@ interface RouteAccess {
   readonly controller: object;
   readonly open: 'always' | 'or-signed-in' | undefined;
   readonly takesExecToken: boolean | undefined;
-  readonly asksForWorkspace: boolean | undefined;
   readonly sessionOnly: boolean | undefined;
   /** The name of what it serves. */
   readonly exposes: string | undefined;
@@ -128,11 +93,10 @@ export class CredentialGuard implements CanActivate {
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const { open, takesExecToken, asksForWorkspace, sessionOnly, exposes } = this.accessTo(context);
+    const { open, takesExecToken, sessionOnly, exposes } = this.accessTo(context);
     const request = context.switchToHttp().getRequest<ActorRequest>();
     if (open === 'always' || (open && !hasCredential(request))) return true;
     const guard = takesExecToken ? this.execToken : this.guardOf(request);
-    if (asksForWorkspace) await readWorkspace(request);
     const admitted = await guard.canActivate(context);
     await this.limits.recognise(request, context.switchToHttp().getResponse<FastifyReply>(), request.user);
     if (sessionOnly) requireSession(request.user);
@@ -152,7 +116,6 @@ export class CredentialGuard implements CanActivate {
       controller,
       open: declared(PUBLIC),
       takesExecToken: declared(EXEC_TOKEN_ONLY),
-      asksForWorkspace: declared(ASKS_FOR_WORKSPACE),
       sessionOnly: declared(SESSION_ONLY),
       exposes: declared(EXPOSES),
     };
@@ -179,67 +142,4 @@ function hasCredential({ headers }: FastifyRequest): boolean {
 function requireSession(actor: Actor): void {
   if (actor.credential.type !== 'session')
     throw new Forbidden('This takes your own sign-in; an API key or service account cannot do it');
-}
-
-/** By how much the clock of the database may be set back in between. */
-const CLOCK_MS = 1_000;
-
-const KINDS = [accessTopic, credentialTopic, workspaceAccessTopic];
-
-/** A caller, and when they were looked up, by the clock of the database. */
-export interface CheckedActor {
-  readonly actor: Actor;
-  readonly at: string;
-}
-
-/**
- * Which callers were checked so recently that nothing about anyone's access has changed since, as far as this process knows.
- * What they set off need not check them again: it subscribes to such changes, then asks here.
- */
-@Injectable()
-export class RecentChecks {
-  private readonly checked = new WeakMap<Actor, { mark: number; at: string }>();
-
-  constructor(private readonly topics: Topics) {
-    topics.count(...KINDS);
-  }
-
-  /** Looks a caller up, who then counts as checked. */
-  async noting(look: () => Promise<CheckedActor | undefined>): Promise<Actor | undefined> {
-    const mark = this.now();
-    const found = await look();
-    if (found) this.note(found, mark);
-    return found?.actor;
-  }
-
-  /** The caller was looked up after {@link now} gave this mark. */
-  note({ actor, at }: CheckedActor, mark: number | undefined): void {
-    if (mark !== undefined) this.checked.set(actor, { mark, at });
-  }
-
-  /** When the caller was checked; undefined where that is not known, or something may have changed since. */
-  markOf(actor: Actor): number | undefined {
-    const mark = this.checked.get(actor)?.mark;
-    return this.isNewest(mark) ? mark : undefined;
-  }
-
-  /** The same by the clock of the database, for another process. */
-  timeOf(actor: Actor): string | undefined {
-    return this.markOf(actor) === undefined ? undefined : this.checked.get(actor)?.at;
-  }
-
-  /** Whether nothing has changed since then. */
-  isNewest(mark: number | undefined): boolean {
-    return mark !== undefined && mark === this.now();
-  }
-
-  /** Whether nothing has changed since a time by `performance.now()`, at which another process checked a caller. */
-  holdsSince(time: number | undefined): boolean {
-    return time !== undefined && this.topics.isQuietSince(time - CLOCK_MS, ...KINDS);
-  }
-
-  /** What is known of changes now; undefined where this process may not hear of all of them. */
-  now(): number | undefined {
-    return this.topics.mark(...KINDS);
-  }
 }

@@ -1,10 +1,7 @@
 export {
   AccessTokenGuard,
   ApiKeyGuard,
-  type CheckedActor,
   CredentialGuard,
   isOAuthToken,
   OAuthTokenGuard,
-  RecentChecks,
-  workspaceOf,
 } from './credential.guard.js';

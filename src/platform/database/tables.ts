@@ -466,14 +466,13 @@ export interface Schema {
     on_approval: 'wait' | 'fail' | 'refuse' | null; steers_run_id: string | null; steers: Generated<number>;
     merged_into: string | null; merged_step: number | null; waiting_since: Time | null;
     waited_ms: Generated<Big>; due: Generated<boolean>; holder: string | null;
-    authority_changed: Generated<boolean>; response_schema: Json<'run.response_schema'> | null;
-    response_json: Json<'run.response_json'> | null;
+    response_schema: Json<'run.response_schema'> | null; response_json: Json<'run.response_json'> | null;
     fallback_models: Generated<Told<'run.fallback_models', string[]>>; parent_id: string | null;
     parent_step: number | null; parent_position: number | null; depth: Generated<number>;
     tools_above: Generated<Json<'run.tools_above'>>; requested_tasks: Generated<number>;
     automation_run_id: string | null; pinned: Json<'run.pinned'> | null; loop_id: string | null;
     fresh_context: Generated<boolean>; deployment_id: string | null; approval_seconds: number | null;
-    context: Json<'run.context'> | null; checked_at: Time | null;
+    context: Json<'run.context'> | null;
   };
   run_event: {
     run_id: string; id: number; type: string | null; data: Json<'run_event.data'> | null; created_at: Time;

@@ -24,7 +24,7 @@ import {
   OmitType,
 } from '@nestjs/swagger';
 import { FieldSpec, fieldsOf, Shape } from '#libs/fields/index.js';
-import { ASKS_FOR_WORKSPACE, Caller, EXPOSES, SESSION_ONLY } from '../access/index.js';
+import { Caller, EXPOSES, SESSION_ONLY } from '../access/index.js';
 import { ActionDeclaration, actionOf, declarationOf, subjectsOf } from '../actions/index.js';
 import { Field, fieldOfParam, Input } from '../dto/index.js';
 import { IdempotencyInterceptor, OUTCOME, type Outcome } from '../idempotency/index.js';
@@ -86,7 +86,6 @@ function document(
     const decorators = [
       HttpCode(options.status ?? 200),
       ...(action.sessionOnly ? [SetMetadata(SESSION_ONLY, true)] : []),
-      ...(action.asksForWorkspace ? [SetMetadata(ASKS_FOR_WORKSPACE, true)] : []),
       ...(action.effect === 'expose' ? [SetMetadata(EXPOSES, action.name)] : []),
       ...(method === 'POST' && !options.takesBytes
         ? [UseInterceptors(IdempotencyInterceptor), SetMetadata(OUTCOME, outcomeOf(action))]

@@ -48,8 +48,6 @@ export class Peers {
   self: string | undefined;
   /** Which connection it is that hears of others; undefined while there is none. */
   connection: number | undefined;
-  /** Since when, by `performance.now()`. */
-  connectedAt = Number.POSITIVE_INFINITY;
   private readonly interests = new Interests();
   /** What others listen to; undefined where that is not known, and they are sent everything. */
   private wanted: Set<string> | undefined;
@@ -202,7 +200,6 @@ export class Peers {
     }
     this.client = client;
     this.connection = ++this.connections;
-    this.connectedAt = performance.now();
     // What others began to listen to meanwhile was not heard, and may have been held back.
     const heldBack = this.wanted ? [EVERYTHING] : [];
     this.forgetPeers();

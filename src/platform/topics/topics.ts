@@ -60,9 +60,6 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
   /** How often each kind of topic was published, and all of them at once. */
   private readonly counts = new Map<string, number>();
   private wakings = 0;
-  /** When something of a kind was last published, and all at once. */
-  private readonly changedAt = new Map<string, number>();
-  private wokenAt = Number.NEGATIVE_INFINITY;
   /** What was published to one process, and is to all a moment later. */
   private readonly repeats = new Map<Topic, NodeJS.Timeout>();
   private turns = 0;
@@ -204,11 +201,6 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
     };
   }
 
-  /** Has what others publish of these kinds counted from now on: {@link mark} does so as long as it is called now and then. */
-  count(...kinds: readonly TopicKind[]): void {
-    for (const { kind } of kinds) this.peers.listenTo(kind);
-  }
-
   /**
    * A number that changes whenever something of these kinds is published: what was read after it was taken holds while it
    * stays the same. Undefined while this process may miss something: it is not connected, or others do not know yet that it
@@ -224,13 +216,6 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
       sum += this.counts.get(kind) ?? 0;
     }
     return sum;
-  }
-
-  /** Whether nothing of these kinds was published since then, by `performance.now()`, as far as this process knows. */
-  isQuietSince(time: number, ...kinds: readonly TopicKind[]): boolean {
-    if (this.mark(...kinds) === undefined) return false;
-    const times = kinds.map(({ kind }) => this.changedAt.get(kind) ?? Number.NEGATIVE_INFINITY);
-    return Math.max(this.peers.connectedAt, this.wokenAt, ...times) < time;
   }
 
   /** Whether anybody may have subscribed, here or elsewhere. */
@@ -260,7 +245,6 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private countOne(kind: string): void {
     this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
-    this.changedAt.set(kind, performance.now());
   }
 
   private wakeKind(kind: string): void {
@@ -271,7 +255,6 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private wakeAll(): void {
     this.wakings++;
-    this.wokenAt = performance.now();
     for (const topic of this.subscribers.eventNames()) this.subscribers.emit(topic, false);
   }
 }

@@ -5,7 +5,6 @@ export { CreatedWorkspaceView, ListOfWorkspace, WorkspaceId } from './workspaces
 export { endFeature, FeatureEnds, removeFolder } from './workspaces.jobs.js';
 export { type FromTemplate, WorkspacesService } from './workspaces.service.js';
 export {
-  goingByTopics,
   type VisibleWorkspace,
   WorkspacesStore,
   workspacesTopic,

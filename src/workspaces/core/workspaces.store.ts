@@ -1,17 +1,12 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { LRUCache } from 'lru-cache';
 import {
   type Actor,
-  accessTopic,
   type Feature,
-  type FoundWorkspace,
   type OrganizationRole,
   organizationsOf,
   requireInWorkspace,
   SharedLookups,
-  takeWorkspace,
   visibleTo,
   type WorkspaceAccess,
   type WorkspacePermission,
@@ -20,7 +15,7 @@ import {
   workspacesOf,
 } from '../../platform/access/index.js';
 import { type Roles, Subject } from '../../platform/actions/index.js';
-import { Database, dryRun, iso, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, iso, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { addLogContext } from '../../platform/log/index.js';
 import { defineTopic, Topics } from '../../platform/topics/index.js';
@@ -40,25 +35,16 @@ declare global {
 
 type Queries = Pick<Database, 'tables'>;
 
-const goesByTopics = new AsyncLocalStorage<true>();
-
-/**
- * Within `work`, a workspace and the role in it are as they were last read here, while nothing was published that may change
- * them: for work that goes on for long and ends itself when it loses its access. A request always asks the database.
- */
-export const goingByTopics = <T>(work: () => T): T => goesByTopics.run(true, work);
-
-/** Answers that are remembered. */
-const MAX_SEEN = 1_000;
-
 const noSuchWorkspace = () => new NotFound('No such workspace');
+
+/** A workspace of the caller's organizations, with their role there: null where they do not see it. */
+type FoundWorkspace = Row<'workspace'> & { role: WorkspaceRole | null };
 
 export type VisibleWorkspace = Row<'workspace'> & { role: WorkspaceRole };
 
 @Injectable()
 export class WorkspacesStore {
   private readonly lookups = new SharedLookups<FoundWorkspace | undefined>();
-  private readonly seen = new LRUCache<string, { row: FoundWorkspace; mark: number }>({ max: MAX_SEEN });
 
   constructor(
     private readonly database: Database,
@@ -211,32 +197,15 @@ export class WorkspacesStore {
     return Number(rows[0]?.base);
   }
 
-  /**
-   * Nearly every request calls this: one that reads has found it with its caller; outside a transaction, concurrent callers
-   * share the answer.
-   */
+  /** Nearly every request calls this: outside a transaction, concurrent callers share the answer. */
   private async find(actor: Actor, id: string, within: Queries): Promise<FoundWorkspace | undefined> {
     const read = async () => {
       const query = sql<FoundWorkspace>`select * from ${workspacesOf(actor)} w where id = ${id}`;
       return (await query.execute(within.tables())).rows[0];
     };
-    if (within !== this.database || dryRun()) return read();
-    const found = takeWorkspace(actor, id);
-    if (found) return found.workspace;
+    if (within !== this.database) return read();
     const { organization_id, workspace_ids } = actor.credential;
-    const key = JSON.stringify([id, actor.id, organization_id, workspace_ids]);
-    const seen = goesByTopics.getStore() && this.seen.get(key);
-    if (seen && seen.mark === this.mark()) return seen.row;
-    return this.lookups.get(key, async () => {
-      const mark = this.mark();
-      const row = await read();
-      if (row && mark !== undefined) this.seen.set(key, { row, mark });
-      return row;
-    });
-  }
-
-  private mark(): number | undefined {
-    return this.topics.mark(accessTopic, workspaceAccessTopic, workspacesTopic);
+    return this.lookups.get(JSON.stringify([id, actor.id, organization_id, workspace_ids]), read);
   }
 }
 
