@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { Chores } from '../../src/platform/jobs/index.js';
 import { FakeSmtpServer, type ReceivedMail } from '../fakes/smtp-server.js';
 import { type Person, TestService } from '../harness/service.js';
-import { jobCompleted } from '../harness/settled.js';
+import { jobCompleted, settled } from '../harness/settled.js';
 
 const PUBLIC_URL = 'https://atelier.example.com';
 const NEW = 'a whole new password';
@@ -229,9 +229,8 @@ describe('a lost password', () => {
   });
 
   it('answers the same for an address without an account, to which nothing is sent', async () => {
-    const done = jobCompleted(service, 'accounts');
     const unknown = await requestReset('nobody@example.com');
-    await done;
+    await settled(service, 'accounts');
     const known = await requestReset(ada.email);
     expect([unknown.status, unknown.body]).toEqual([200, { requested: true }]);
     expect([known.status, known.body]).toEqual([unknown.status, unknown.body]);
@@ -276,9 +275,8 @@ describe('a lost password', () => {
   it('fills nobody with mail', async () => {
     await smtp.mailsTo(ada.email);
     for (let request = 0; request < 7; request++) {
-      const done = jobCompleted(service, 'accounts');
       expect((await requestReset(ada.email)).status).toBe(200);
-      await done;
+      await settled(service, 'accounts');
     }
     const [{ count } = {}] = await service.database.query(
       `select count(*)::int from mail_outbox where recipient = $1 and subject like 'Choose%'`,

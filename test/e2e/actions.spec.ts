@@ -377,7 +377,9 @@ async function automatedThings(): Promise<Json> {
 
 it('a rehearsal of any action about something sees it or not as the action would', async () => {
   const automated = await automatedThings();
-  const sent = await new AgentClient(ada.client).send('list', { workspace_id });
+  const agent = new AgentClient(ada.client);
+  const sent = await agent.send('list', { workspace_id });
+  await agent.ended(sent);
   const account = await ada.client.post('/api/service-accounts', {
     organization_id: ada.organizationId,
     name: 'Bot',
@@ -556,7 +558,7 @@ function actorOf(person: Person, limits: Partial<Actor['credential']> = {}): Act
 }
 
 const CALLER = { kind: 'site', id: '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f' } as const;
-const soon = () => new Date(Date.now() + 60_000);
+const soon = () => new Date(Date.now() + 3_600_000);
 
 async function mint(grant: Partial<Parameters<ExecTokens['mint']>[1]> = {}): Promise<Client> {
   const tokens = service.app.get(ExecTokens, { strict: false });

@@ -14,7 +14,6 @@ beforeAll(async () => {
     OPENAI_COMPATIBLE_BASE_URL: model.url,
     OPENAI_COMPATIBLE_MODELS: 'small',
     OPENAI_COMPATIBLE_API_KEY: 'very-secret',
-    MODEL_TIMEOUT_SECONDS: '1',
     SANDBOX_DRIVER: 'bubblewrap',
   });
   const ada = await service.person();
@@ -84,14 +83,6 @@ describe('a provider', () => {
     expect(model.requests.length).toBe(from + 5);
   });
 
-  it('that falls silent counts as failed, and is asked again', async () => {
-    model.reply([{ hang: true }, { text: 'Half', hangAfter: 1 }, { text: 'Awake.' }]);
-    const sent = await agent.send('go');
-    const events = await agent.events(sent);
-    expect(events.filter(({ event }) => event === 'step.restarted')).toHaveLength(2);
-    expect(textOf(events)).toBe('Awake.');
-  });
-
   it('that says nothing gives an empty answer', async () => {
     model.reply([{}, { text: 'Something.' }]);
     const run = await agent.run('go');
@@ -122,6 +113,25 @@ describe('a provider', () => {
     });
     expect(run.cost_usd).toBeNull();
   });
+});
+
+it('asks a provider that falls silent again', async () => {
+  const impatient = await TestService.start({
+    OPENAI_COMPATIBLE_BASE_URL: model.url,
+    OPENAI_COMPATIBLE_MODELS: 'small',
+    MODEL_TIMEOUT_SECONDS: '2',
+  });
+  try {
+    const asking = new AgentClient((await impatient.person()).client);
+    model.reply([{ hang: true }, { text: 'Half', hangAfter: 1 }]).otherwise({ text: 'Awake.' });
+    const events = await asking.events(await asking.send('go'));
+    const restarts = events.filter(({ event }) => event === 'step.restarted');
+    // On a slow machine, also the answer may take longer than this service waits.
+    expect(restarts.length).toBeGreaterThanOrEqual(2);
+    expect(textOf(events)).toBe('Awake.');
+  } finally {
+    await impatient.stop();
+  }
 });
 
 it('goes on without a sandbox, telling the model why', async () => {

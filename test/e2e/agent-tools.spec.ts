@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeAnthropic } from '../fakes/anthropic-server.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
@@ -512,6 +513,12 @@ describe('Anthropic', () => {
   });
 });
 
+/** Resolves when no command of a run is left: sandboxes end a moment after the run has. */
+async function sandboxesEnded(): Promise<void> {
+  const left = async () => (await ada.client.get(`/api/workspaces/${workspace_id}/sandboxes`)).body.items;
+  while ((await left()).length > 0) await sleep(20);
+}
+
 describe('the shell of a run', () => {
   /** Runs these commands one after the other; resolves with what the model was told of each. */
   async function outputs(...commands: string[]): Promise<string[]> {
@@ -524,7 +531,7 @@ describe('the shell of a run', () => {
   it('keeps folder, variables and background processes between its calls, and ends with the run', async () => {
     const said = await outputs(
       'mkdir -p deep; cd deep; export WORD=kept; (while sleep 0.05; do echo beat >> ../beat; done) & echo begun',
-      'pwd; echo $WORD; exit 3',
+      'until [ -s ../beat ]; do sleep 0.02; done; pwd; echo $WORD; exit 3',
       'set -e; echo $WORD; head -1 ../beat; jobs',
     );
     expect(said).toEqual([
@@ -532,6 +539,7 @@ describe('the shell of a run', () => {
       '/workspace/deep\nkept\nExit code 3.',
       'kept\nbeat',
     ]);
+    await sandboxesEnded();
     const beats = readFileSync(inWorkspace('beat'), 'utf8').trim().split('\n').length;
     expect(await outputs('sleep 0.2; pwd; echo [$WORD]; wc -l < beat')).toEqual([`/workspace\n[]\n${beats}`]);
   });
@@ -540,11 +548,16 @@ describe('the shell of a run', () => {
     const [first, second] = await outputs('cd /tmp; echo here; kill -KILL -1; sleep 5', 'pwd');
     expect(first).toMatch(/^here\nThe sandbox was killed, perhaps by a command in it; with the next command/);
     expect(second).toBe('/workspace');
-    const [, later] = await outputs('(sleep 0.3; kill -KILL -1) & echo here', 'sleep 1; echo no', 'pwd');
+    const [, later] = await outputs(
+      '(until [ -e die ]; do sleep 0.02; done; kill -KILL -1) & echo here',
+      'touch die; sleep 100; echo no',
+      'rm die; pwd',
+    );
     expect(later).toMatch(/The sandbox was killed/);
   });
 
-  it('is listed while the run lasts, and ended by a stop within two seconds', async () => {
+  it('is listed while the run lasts, and ended by a stop', async () => {
+    await sandboxesEnded();
     model.reply([{ tool: bash('sleep 600 & echo begun; sleep 600') }, { text: 'Never said.' }]);
     const sent = await agent.send('go', { workspace_id });
     await agent.until(sent, ({ event, data }) => event === 'tool.output' && data.text.includes('begun'));
@@ -554,10 +567,9 @@ describe('the shell of a run', () => {
     ]);
     expect(listed.body.items[0].memory_bytes).toBeGreaterThan(0);
     expect(listed.body.items[0].processes).toBeGreaterThan(2);
-    const started = performance.now();
     await ada.client.post('/api/agent/stop', { call_id: sent.call_id });
-    await agent.ended(sent);
-    expect(performance.now() - started).toBeLessThan(20_000);
+    expect((await agent.ended(sent)).stop_reason).toBe('stopped');
+    await sandboxesEnded();
   });
 });
 
@@ -686,6 +698,7 @@ describe('a command in the background', () => {
     ]);
     const sent = await agent.send('go', { workspace_id, on_approval: 'wait' });
     const { data } = await agent.until(sent, ({ event }) => event === 'approval.requested');
+    await sandboxesEnded();
     await ada.client.post(`/api/agent/approvals/${data.approval_id}`, { decision: 'allow' });
     await agent.ended(sent);
     const said = told(from + 5);
@@ -701,6 +714,7 @@ describe('a command in the background', () => {
       start('while sleep 0.05; do date +%N > beat; done'),
       bash('until [ -s beat ]; do sleep 0.02; done'),
     );
+    await sandboxesEnded();
     const [said] = await outputs(bash('rm beat; sleep 0.3; ls beat'));
     expect(said).toContain('Exit code 2.');
   });

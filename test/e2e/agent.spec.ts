@@ -132,7 +132,7 @@ describe('status', () => {
     held.open();
     const { body } = await waiting;
     expect(body).toMatchObject({ status: 'completed', result: { response: 'Done.', toolOutputs: [] } });
-    expect(Date.now() - started).toBeLessThan(20_000);
+    expect(Date.now() - started).toBeLessThan(55_000);
   });
 
   it('tells how a run stands when the wait is over', async () => {

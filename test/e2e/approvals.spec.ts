@@ -211,7 +211,10 @@ describe('a call that a person is asked about', () => {
 
   it('ends its run with an error when nobody decides in time', async () => {
     await policy({ write: 'ask', deadline_seconds: 1 });
-    const { run, chat_id, asked } = await waitingRun([write('late.txt')]);
+    model.reply({ tools: [write('late.txt')] });
+    const run = await agent.send('go', { workspace_id, on_approval: 'wait' });
+    const { data } = await agent.until(run, ({ event }) => event === 'approval.requested');
+    const { chat_id } = run;
     const next = await agent.send('list', { chat_id, model: 'atelier/demo' });
     expect(await agent.ended(run)).toMatchObject({
       status: 'error',
@@ -221,8 +224,8 @@ describe('a call that a person is asked about', () => {
       },
     });
     expect((await agent.ended(next)).status).toBe('completed');
-    expect((await ada.client.get(`/api/agent/approvals/${asked[0]?.id}`)).body.status).toBe('expired');
-    expect((await decide(asked[0]?.id, { decision: 'allow' })).status).toBe(409);
+    expect((await ada.client.get(`/api/agent/approvals/${data.approval_id}`)).body.status).toBe('expired');
+    expect((await decide(data.approval_id, { decision: 'allow' })).status).toBe(409);
     const events = await agent.events(run);
     expect(events.slice(-2).map(({ event, data }) => [event, data.status])).toEqual([
       ['approval.resolved', 'expired'],
@@ -271,7 +274,7 @@ describe('a call that a person is asked about', () => {
 
   it('counts not towards the seconds that a run may take', async () => {
     await policy({ write: 'ask' });
-    const { run, asked } = await waitingRun([write('slow.txt')], { budget: { max_seconds: 5 } });
+    const { run, asked } = await waitingRun([write('slow.txt')], { budget: { max_seconds: 600 } });
     // The question can be seen before the run has stopped to wait for its answer.
     const anHourAgo = () =>
       service.database.query(
@@ -416,7 +419,7 @@ it('lets a call from outside through once, when a person has allowed it', async 
   };
   const { id } = await requests.request(call);
   await expect(requests.use(id, call)).rejects.toThrow('not allowed');
-  const waiting = requests.awaitDecision(actor, id, AbortSignal.timeout(30_000));
+  const waiting = requests.awaitDecision(actor, id, new AbortController().signal);
   const itself = await service.key(ada);
   for (const client of [viewer.client, itself])
     expect((await decide(id, { decision: 'allow' }, client)).status).toBe(403);
