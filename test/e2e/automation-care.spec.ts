@@ -1,6 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-
-jest.setTimeout(120_000);
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { type AgentGround, startAgents } from '../harness/agent.js';
 import { Automations } from '../harness/automations.js';

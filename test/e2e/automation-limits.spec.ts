@@ -6,7 +6,6 @@ import { type AgentGround, startAgents } from '../harness/agent.js';
 import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
 
-const PATIENCE = 120_000;
 const WEBHOOK = 'on:\n  - webhook: {}\n';
 /** Of a million tokens of output: a thousand are 0.1. */
 const PRICE = { price: { input: 0, output: 100 } };
@@ -75,60 +74,52 @@ describe('what it may spend', () => {
 });
 
 describe('how many run at once', () => {
-  it(
-    'is counted for all of a group, of whichever automation they are',
-    async () => {
-      const group = 'concurrency: { policy: queue, group: shared }\n';
-      const first = await own.script('first', 'sleep 600', group);
-      const second = await own.script('second', 'true', `${WEBHOOK}${group}`);
-      await own.deploy(first);
-      const { send } = await hooked(second);
-      const sleeping = await own.start(first);
-      const waiting = await Promise.all([send({ n: 1 }), send({ n: 2 })]);
-      expect(waiting.map(({ status }) => status)).toEqual(['pending', 'pending']);
-      const stateOf = async ({ run_id }: Json) =>
-        (await own.client.get(`/api/automation/runs/${run_id}`)).body.state;
-      while ((await stateOf(sleeping)) !== 'running');
-      for (const one of waiting) expect(await stateOf(one)).toBe('queued');
-      await own.client.post(`/api/automation/runs/${sleeping.run_id}/cancel`);
-      const ends = await Promise.all(waiting.map(one => own.ended(one as { run_id: string })));
-      expect(ends.map(({ status }) => status)).toEqual(['completed', 'completed']);
-      const [a, b] = ends.sort((one, other) => one.started_at.localeCompare(other.started_at));
-      expect(Date.parse(b?.started_at)).toBeGreaterThanOrEqual(Date.parse(a?.finished_at));
-    },
-    PATIENCE,
-  );
+  it('is counted for all of a group, of whichever automation they are', async () => {
+    const group = 'concurrency: { policy: queue, group: shared }\n';
+    const first = await own.script('first', 'sleep 600', group);
+    const second = await own.script('second', 'true', `${WEBHOOK}${group}`);
+    await own.deploy(first);
+    const { send } = await hooked(second);
+    const sleeping = await own.start(first);
+    const waiting = await Promise.all([send({ n: 1 }), send({ n: 2 })]);
+    expect(waiting.map(({ status }) => status)).toEqual(['pending', 'pending']);
+    const stateOf = async ({ run_id }: Json) =>
+      (await own.client.get(`/api/automation/runs/${run_id}`)).body.state;
+    while ((await stateOf(sleeping)) !== 'running');
+    for (const one of waiting) expect(await stateOf(one)).toBe('queued');
+    await own.client.post(`/api/automation/runs/${sleeping.run_id}/cancel`);
+    const ends = await Promise.all(waiting.map(one => own.ended(one as { run_id: string })));
+    expect(ends.map(({ status }) => status)).toEqual(['completed', 'completed']);
+    const [a, b] = ends.sort((one, other) => one.started_at.localeCompare(other.started_at));
+    expect(Date.parse(b?.started_at)).toBeGreaterThanOrEqual(Date.parse(a?.finished_at));
+  });
 
-  it(
-    'lets a hundred wait, and refuses what comes then, which counts when it is sent again',
-    async () => {
-      const file = await own.script('full', 'sleep 600', WEBHOOK);
-      const { id, send, address } = await hooked(file);
-      const { run_id } = await send();
-      while ((await own.client.get(`/api/automation/runs/${run_id}`)).body.state !== 'running');
-      const answers = await Promise.all(Array.from({ length: 105 }, (_, n) => send({ n })));
-      const refused = answers.filter(({ status }) => status !== 'pending');
-      expect(refused).toEqual(
-        Array.from({ length: 5 }, () => ({
-          detail: expect.stringMatching(/^A hundred runs .* send it again/),
-        })),
-      );
-      expect((await own.ask('trigger', { file_path: file })).status).toBe(409);
-      expect(await own.deliveries(`&deployment_id=${id}&state=skipped&limit=100`)).toHaveLength(5);
-      const again = (key: string) =>
-        fetch(address, { method: 'POST', body: '{}', headers: { 'idempotency-key': key } });
-      const late = await again('late');
-      expect([late.status, late.headers.get('retry-after')]).toEqual([503, '60']);
-      await own.client.post(`/api/automation/runs/${run_id}/cancel`);
-      let taken = await again('late');
-      while (taken.status === 503) taken = await again('late');
-      const body = (await taken.json()) as Json;
-      expect([taken.status, body]).toMatchObject([200, { status: 'pending', duplicate: false }]);
-      expect(await (await again('late')).json()).toMatchObject({ run_id: body.run_id, duplicate: true });
-      await own.stop(file, { cancel_runs: true });
-    },
-    PATIENCE,
-  );
+  it('lets a hundred wait, and refuses what comes then, which counts when it is sent again', async () => {
+    const file = await own.script('full', 'sleep 600', WEBHOOK);
+    const { id, send, address } = await hooked(file);
+    const { run_id } = await send();
+    while ((await own.client.get(`/api/automation/runs/${run_id}`)).body.state !== 'running');
+    const answers = await Promise.all(Array.from({ length: 105 }, (_, n) => send({ n })));
+    const refused = answers.filter(({ status }) => status !== 'pending');
+    expect(refused).toEqual(
+      Array.from({ length: 5 }, () => ({
+        detail: expect.stringMatching(/^A hundred runs .* send it again/),
+      })),
+    );
+    expect((await own.ask('trigger', { file_path: file })).status).toBe(409);
+    expect(await own.deliveries(`&deployment_id=${id}&state=skipped&limit=100`)).toHaveLength(5);
+    const again = (key: string) =>
+      fetch(address, { method: 'POST', body: '{}', headers: { 'idempotency-key': key } });
+    const late = await again('late');
+    expect([late.status, late.headers.get('retry-after')]).toEqual([503, '60']);
+    await own.client.post(`/api/automation/runs/${run_id}/cancel`);
+    let taken = await again('late');
+    while (taken.status === 503) taken = await again('late');
+    const body = (await taken.json()) as Json;
+    expect([taken.status, body]).toMatchObject([200, { status: 'pending', duplicate: false }]);
+    expect(await (await again('late')).json()).toMatchObject({ run_id: body.run_id, duplicate: true });
+    await own.stop(file, { cancel_runs: true });
+  });
 });
 
 it('waits while it is paused, but for what people ask for, and goes on when it is resumed', async () => {

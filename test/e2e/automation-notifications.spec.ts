@@ -49,8 +49,10 @@ async function deliveries({ id }: Json, count: number): Promise<Json[]> {
 async function settled(): Promise<void> {
   for (;;) {
     await jobsSettled(ground.service, 'notifications');
+    // A run that ended meanwhile has left another job.
     const [left] = await ground.service.database.query<{ n: number }>(
-      `select (select count(*) from automation_trigger t join automation_deployment d on d.id = t.deployment_id
+      `select (select count(*) from accepted_job where queue = 'notifications' and failed_at is null)::int
+         + (select count(*) from automation_trigger t join automation_deployment d on d.id = t.deployment_id
          where t.kind = 'notification' and t.cursor < (select max(number) from notification n where n.user_id = (d.actor ->> 'id')::uuid))::int
          + (select count(*) from automation_run where state <> 'done')::int as n`,
     );

@@ -5,8 +5,6 @@ import type { Json } from '../harness/client.js';
 import { awayFromTheHour, Schedules } from '../harness/schedules.js';
 import { type Person, TestService } from '../harness/service.js';
 
-const LONG = 180_000;
-
 let service: TestService;
 let ada: Person;
 let own: Automations;
@@ -65,43 +63,39 @@ it.each(['cron: "0 9 * * *"', 'at: "2099-01-01T00:00"'])(
   },
 );
 
-it(
-  'fires each slot once, with three processes of which one is killed',
-  async () => {
-    const ids: string[] = [];
-    for (let n = 0; n < 20; n++)
-      ids.push((await own.deploy(await scheduled(`many${n}`, 'cron: "0 * * * *", missed: all'))).id);
-    await schedules.makeDue(ids, '5 hours');
-    workers = await Promise.all([1, 2, 3].map(() => ServiceProcess.start(service, { ROLE: 'worker' })));
-    const anyDone = async () =>
-      (await service.database.query(`select 1 from automation_run where state = 'done' limit 1`)).length > 0;
-    while (!(await anyDone())) await new Promise(resolve => setTimeout(resolve, 20));
-    await workers.pop()?.kill();
-    await schedules.settled(ids);
-    const rows = await service.database.query<{ n: number; state: string; reason: string | null }>(
-      `select count(*)::int as n, state, reason from automation_delivery where deployment_id = any($1::uuid[])
+it('fires each slot once, with three processes of which one is killed', async () => {
+  const ids: string[] = [];
+  for (let n = 0; n < 20; n++)
+    ids.push((await own.deploy(await scheduled(`many${n}`, 'cron: "0 * * * *", missed: all'))).id);
+  await schedules.makeDue(ids, '5 hours');
+  workers = await Promise.all([1, 2, 3].map(() => ServiceProcess.start(service, { ROLE: 'worker' })));
+  const anyDone = async () =>
+    (await service.database.query(`select 1 from automation_run where state = 'done' limit 1`)).length > 0;
+  while (!(await anyDone())) await new Promise(resolve => setTimeout(resolve, 20));
+  await workers.pop()?.kill();
+  await schedules.settled(ids);
+  const rows = await service.database.query<{ n: number; state: string; reason: string | null }>(
+    `select count(*)::int as n, state, reason from automation_delivery where deployment_id = any($1::uuid[])
        group by state, reason order by state, reason`,
-      [ids],
-    );
-    // With the default of schedules, a slot is skipped while the run of the one before has not ended.
-    expect(rows.reduce((sum, { n }) => sum + n, 0)).toBe(20 * 6);
-    for (const { state, reason } of rows)
-      expect(`${state} ${reason}`).toMatch(/^(accepted null|skipped still_running)$/);
-    const [twice] = await service.database.query<{ n: number }>(
-      `select count(*)::int as n from (
+    [ids],
+  );
+  // With the default of schedules, a slot is skipped while the run of the one before has not ended.
+  expect(rows.reduce((sum, { n }) => sum + n, 0)).toBe(20 * 6);
+  for (const { state, reason } of rows)
+    expect(`${state} ${reason}`).toMatch(/^(accepted null|skipped still_running)$/);
+  const [twice] = await service.database.query<{ n: number }>(
+    `select count(*)::int as n from (
          select 1 from automation_delivery where deployment_id = any($1::uuid[]) group by trigger_id, key having count(*) > 1) as d`,
-      [ids],
-    );
-    expect(twice?.n).toBe(0);
-    const runs = await service.database.query<{ stop_reason: string | null; status: string }>(
-      `select distinct status, stop_reason from automation_run where deployment_id = any($1::uuid[])`,
-      [ids],
-    );
-    for (const { status, stop_reason } of runs)
-      expect(`${status} ${stop_reason}`).toMatch(/^(completed null|error worker_lost)$/);
-  },
-  LONG,
-);
+    [ids],
+  );
+  expect(twice?.n).toBe(0);
+  const runs = await service.database.query<{ stop_reason: string | null; status: string }>(
+    `select distinct status, stop_reason from automation_run where deployment_id = any($1::uuid[])`,
+    [ids],
+  );
+  for (const { status, stop_reason } of runs)
+    expect(`${status} ${stop_reason}`).toMatch(/^(completed null|error worker_lost)$/);
+});
 
 it('tells of slots that were missed, and fires the newest one alone', async () => {
   const { id } = await own.deploy(await scheduled('missed', 'cron: "0 * * * *"'));

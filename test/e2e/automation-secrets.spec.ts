@@ -73,7 +73,7 @@ it('is set, listed by name, replaced and deleted, by those who may', async () =>
   expect((await ada.client.delete(path('FIRST'))).body).toEqual({ name: 'FIRST', deleted: true });
   expect((await ada.client.delete(path('FIRST'))).status).toBe(404);
   const events = await service.database.query<{ details: Json }>(
-    "select details from audit_entry where action = 'workspace.secret.set' and workspace_id = $1",
+    "select details from audit_entry where action = 'workspace.secret.set' and workspace_id = $1 order by id",
     [workspace],
   );
   expect(events.map(({ details }) => details)).toEqual([

@@ -415,8 +415,8 @@ describe('people', () => {
       [run.run_id],
     );
     expect(row?.actor.id).toBe(editor.id);
-    const replay = await own.client.post(`/api/automation/runs/${run.run_id}/replay`, {});
     ground.model.reply([{ text: 'Done again.' }]);
+    const replay = await own.client.post(`/api/automation/runs/${run.run_id}/replay`, {});
     expect(replay.body).toMatchObject({ replay_of: run.run_id, attempt: 2 });
     await own.ended(replay.body);
   });
@@ -429,11 +429,12 @@ describe('people', () => {
     await own.ended(run);
     const key = await ground.service.key(ground.ada);
     const keyed = new Automations(key, workspace);
-    const second = await keyed.script('keyed', 'sleep 1');
+    const second = await keyed.script('keyed', 'until [ -e keys.gone ]; do sleep 0.05; done');
     const { id: keyedId } = await keyed.deploy(second);
     const { body } = await ground.ada.client.get('/api/keys');
     const [blocking, waiting] = [await keyed.start(second), await keyed.start(second)];
     for (const each of body.items) await ground.ada.client.delete(`/api/keys/${each.id}`);
+    await own.write('keys.gone', '');
     await own.ended(blocking);
     expect(await own.ended(waiting)).toMatchObject({ status: 'error', stop_reason: 'authority_lost' });
     expect(await own.deployment(keyedId)).toMatchObject({ state: 'paused' });
