@@ -42,7 +42,6 @@ beforeAll(async () => {
     OPENAI_COMPATIBLE_BASE_URL: model.url,
     OPENAI_COMPATIBLE_MODELS: 'small,unmeasured',
     MODEL_PRICES: prices,
-    MODEL_TIMEOUT_SECONDS: '10',
     SANDBOX_DRIVER: 'bubblewrap',
   });
   ada = await service.person();

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { accessTopic } from '../../src/platform/access/index.js';
 import { Topics } from '../../src/platform/topics/index.js';
@@ -121,10 +123,11 @@ describe('a message that steers', () => {
 
   it('lets a command that is about to end do so', async () => {
     const { run, chat_id } = await busyRun([
-      { name: 'bash', input: { command: 'echo begun; sleep 1; echo whole' } },
+      { name: 'bash', input: { command: 'echo begun; until [ -e end ]; do sleep 0.02; done; echo whole' } },
     ]);
     model.reply({ text: 'Fine.' });
     await agent.send('and?', { chat_id, delivery: 'steer' });
+    writeFileSync(path.join(service.dataDir, 'workspaces', workspace_id, 'end'), '');
     const { result } = await agent.ended(run);
     expect(result.toolOutputs).toMatchObject([{ is_error: false, output: 'begun\nwhole' }]);
     expect(lastPrompt().at(-1).content).toBe('and?');
@@ -171,11 +174,13 @@ describe('a message that steers', () => {
   });
 
   it('is an ordinary one again when the run is stopped; the message of a stopped run has its end with it', async () => {
-    const { run, chat_id } = await busyRun();
+    // It cannot enter before the model answers, which is not before the stop.
+    const { run, open, chat_id } = await heldRun();
     model.reply({ text: 'Now this.' });
     const steered = await agent.send('instead', { chat_id, delivery: 'steer' });
     await ada.client.post('/api/agent/stop', { call_id: run.call_id });
     expect((await agent.ended(run)).stop_reason).toBe('stopped');
+    open();
     expect(await agent.ended(steered)).toMatchObject({
       injected_into: null,
       result: { response: 'Now this.' },
@@ -496,7 +501,7 @@ describe('the stream of a chat', () => {
     model.reply([{ tool: { name: 'bash', input: { command: script } } }, { text: 'Said.' }]);
     const run = await agent.send('talk', { workspace_id });
     const { hostname, port } = new URL(service.url);
-    const slow = connect(Number(port), hostname);
+    const slow = connect(Number(port), hostname).on('error', () => undefined);
     const [[name, value] = []] = Object.entries(ada.client.headers);
     slow.write(`GET /api/chats/${run.chat_id}/events HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\n\r\n`);
     await once(slow, 'data');

@@ -71,12 +71,23 @@ const bash = (command: string) => ada.client.post(`${address}/tools/bash`, { inp
 const send = (fields: Json = {}) =>
   ada.client.post('/api/agent/message', { message: 'list', workspace_id, model: 'atelier/demo', ...fields });
 
+/** Resolves when the history has what was written so far: what makes it so would wait for the transaction below, too. */
+async function captured(): Promise<void> {
+  const left = () =>
+    service.database.query('select 1 from workspace_change where workspace_id = $1 and not captured', [
+      workspace_id,
+    ]);
+  while ((await left()).length > 0) await sleep(20);
+}
+
 /** Turns a feature off in a transaction that is held open until `meanwhile` waits for it. */
 async function turnOffDuring<T>(feature: string, meanwhile: () => Promise<T>): Promise<T> {
+  await captured();
   const client = new pg.Client({ connectionString: service.database.url });
   await client.connect();
   try {
     await client.query('begin');
+    const { rows } = await client.query('select pg_backend_pid() as pid');
     await client.query('select 1 from workspace where id = $1 for update', [workspace_id]);
     await client.query('update workspace set features_off = array[$2] where id = $1', [
       workspace_id,
@@ -89,7 +100,8 @@ async function turnOffDuring<T>(feature: string, meanwhile: () => Promise<T>): P
     const waits = async () =>
       (
         await service.database.query(
-          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+          'select from pg_stat_activity where datname = current_database() and $1::int = any(pg_blocking_pids(pid))',
+          [rows[0].pid],
         )
       ).length > 0;
     while (!isOver && !(await waits())) await sleep(20);

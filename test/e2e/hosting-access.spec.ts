@@ -245,7 +245,7 @@ describe('who may open it', () => {
     smtp.mails.length = 0;
     const sent = await browser.submit(refused, '/hosting/enter/confirm-address', {});
     expect([sent.status, sent.text]).toEqual([200, expect.stringContaining(grace.email)]);
-    const [mail] = await smtp.mailsTo(grace.email);
+    const [mail] = await smtp.mailsTo(grace.email, 1, '/auth/verify');
     const [link = ''] = /http\S+\/auth\/verify\S+/.exec(mail?.text ?? '') ?? [];
     const confirmed = await browser.submit(await browser.open(link), '/auth/verify', {});
     expect(confirmed.status).toBe(200);
