@@ -245,7 +245,7 @@ describe('an attacker inside who knows how it works', () => {
       workspaceId === workspace ? [ruleFor(api, `Bearer ${SECRET}`, SECRET)] : [];
     await bash(`cp /run/egress/ca.pem /workspace/stolen.pem; curl -sS https://${api}/v1/x`);
     const elsewhere = await output(
-      `echo [$SSL_CERT_FILE]; ls /run/egress 2>&1; curl -sSk --max-time 2 https://${api}/v1/x 2>&1`,
+      `echo [$SSL_CERT_FILE]; ls /run/egress 2>&1; curl -sSk --max-time 60 https://${api}/v1/x 2>&1`,
       bob,
       his,
     );
