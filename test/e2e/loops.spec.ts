@@ -427,8 +427,9 @@ describe('the budget of a loop', () => {
     const loop = await loops.run({ prompt: 'Take long.', until: NEVER, budget: { max_seconds: 1 } });
     expect(loop).toMatchObject({ outcome: 'budget', iterations: [{ stop_reason: 'max_seconds' }] });
     answers({ worker: [done()] });
-    const check = { run: 'bash', code: 'sleep 60' };
-    const slow = await loops.run({ prompt: 'Check long.', until: { check }, budget: { max_seconds: 2 } });
+    // The run ends long before, on a machine that is slow, too.
+    const check = { run: 'bash', code: 'sleep 600' };
+    const slow = await loops.run({ prompt: 'Check long.', until: { check }, budget: { max_seconds: 10 } });
     expect(slow).toMatchObject({ outcome: 'budget', reason: expect.stringContaining('graded') });
   });
 
@@ -580,9 +581,13 @@ describe('who may', () => {
     answers({ worker: [done()] });
     const { body } = await editor.client.post('/api/keys', { name: 'loops' });
     const byKey = new Loops(new Client(ground.service.url, { 'x-api-key': body.api_key }), workspace);
-    const loop = await byKey.start({ prompt: 'Go.', until: NEVER, interval_seconds: 1 });
+    const loop = await byKey.start({ prompt: 'Go.', until: NEVER, interval_seconds: 3600 });
     await loops.until(loop, ({ event }) => event === 'loop.waiting');
     await editor.client.delete(`/api/keys/${body.id}`);
+    await ground.service.database.query(
+      `with due as (update loop set next_at = now() where id = $1 returning id) select notify_topic('loops-due') from due`,
+      [loop.id],
+    );
     expect(await loops.ended(loop)).toMatchObject({
       outcome: 'error',
       reason: expect.stringContaining('key'),

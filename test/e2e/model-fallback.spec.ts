@@ -30,7 +30,6 @@ beforeAll(async () => {
     ANTHROPIC_API_KEY: 'key',
     ANTHROPIC_BASE_URL: claude.url,
     MODEL_CONCURRENCY: 'local=1',
-    MODEL_TIMEOUT_SECONDS: '20',
   });
   ada = await service.person();
   agent = new AgentClient(ada.client);

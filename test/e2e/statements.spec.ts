@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { Client } from '../harness/client.js';
@@ -60,6 +61,12 @@ it('one statement finds the caller and the workspace of a file that is uploaded'
   }
 });
 
+/** Runs ask for who acts, too. */
+async function idle(): Promise<void> {
+  const work = `select from run where status = 'pending' union all select from accepted_job where failed_at is null`;
+  while ((await service.database.query(work)).length > 0) await sleep(50);
+}
+
 it('one statement finds the caller and the workspace of a message, unless it may wait for another request', async () => {
   const body = JSON.stringify({ message: 'run true', workspace_id: root.split('/').at(-1) });
   // In one piece, so that it is there as a whole.
@@ -72,6 +79,7 @@ it('one statement finds the caller and the workspace of a message, unless it may
       ...headers,
     };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    await idle();
     asked = [];
     const { status } = await sendRaw(
       service.url,
@@ -107,6 +115,7 @@ it('a message names a workspace that its sender sees, however it is sent', async
 });
 
 it('who follows a run in the process that has it reads what is new from memory, the same as the log has', async () => {
+  await idle();
   const { body: chat } = await ada.client.post('/api/agent', { workspace_id: root.split('/').at(-1) });
   const until = ({ event }: { event: string }) => event === 'run.completed';
   const live = ada.client.events(`/api/chats/${chat.id}/events`, {

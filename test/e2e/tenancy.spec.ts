@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ORGANIZATION_ROLES } from '../../src/platform/access/index.js';
+import { AgentClient } from '../harness/agent.js';
 import { Browser } from '../harness/browser.js';
 import { Client, type Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
@@ -320,7 +321,7 @@ describe('service accounts', () => {
     const { body: made } = await key.post('/api/workspaces', { name: 'Made by a bot' });
     expect(made).toMatchObject({ organization_id: organization, created_by: account.id, role: 'admin' });
     const sent = await key.post('/api/agent/message', { workspace_id: made.id, message: 'write a.txt: hi' });
-    expect((await key.get(`/api/agent/status/${sent.body.call_id}?wait=20`)).body.status).toBe('completed');
+    expect((await new AgentClient(key).ended(sent.body)).status).toBe('completed');
     expect((await key.get('/api/auth/me')).status).toBe(403);
     expect((await key.post('/api/organizations', { name: 'Mine' })).status).toBe(403);
   });

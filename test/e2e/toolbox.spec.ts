@@ -62,11 +62,11 @@ describe('bash', () => {
   });
 
   it('reports that it took too long', async () => {
-    const { output, isError } = await bash('echo begun; sleep 600', {}, 1);
+    const { output, isError } = await bash('echo begun; sleep 600', {}, 5);
     expect([isError, output]).toEqual([
       true,
       expect.stringMatching(
-        /^begun\nKilled: it took longer than allowed by timeout_seconds=1\. Give it more/,
+        /^begun\nKilled: it took longer than allowed by timeout_seconds=5\. Give it more/,
       ),
     ]);
   });
@@ -79,7 +79,7 @@ describe('bash', () => {
   it('says that a command asked something which nothing can answer', async () => {
     const asked = /Continue\? \[y\/N\] Abort\.\nExit code 1\.\nIt seems to have asked something/;
     expect((await bash("printf 'Continue? [y/N] Abort.\\n'; exit 1")).output).toMatch(asked);
-    expect((await bash("printf 'Your name: '; sleep 600", {}, 1)).output).toContain('It seems to have asked');
+    expect((await bash("printf 'Your name: '; sleep 600", {}, 5)).output).toContain('It seems to have asked');
     expect((await bash(`python3 -c "input('Name: ')"`)).output).toContain('It seems to have asked');
     expect((await bash("echo 'Did you mean it?'; exit 1")).output).toBe('Did you mean it?\nExit code 1.');
   });

@@ -174,7 +174,7 @@ describe('running a tool', () => {
     await reader?.read();
     leave.abort();
     // Another command gets the lock as soon as the first has died.
-    const { body } = await run('bash', { command: 'flock -w 20 lock echo mine', timeout_seconds: 30 });
+    const { body } = await run('bash', { command: 'flock -w 100 lock echo mine', timeout_seconds: 120 });
     expect(body).toMatchObject({ output: 'mine', is_error: false });
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { migrations } from '../../src/migrations.js';
 import { migrate } from '../../src/platform/database/index.js';
+import { AgentClient } from '../harness/agent.js';
 import { TestService } from '../harness/service.js';
 
 let service: TestService;
@@ -21,7 +22,7 @@ it('gives actions their new names wherever they are kept', async () => {
   const workspace_id = await service.workspace(owner);
   const { run_id } = (await owner.client.post('/api/actions/file_list/run', { workspace_id })).body;
   const sent = await owner.client.post('/api/agent/message', { workspace_id, message: 'list' });
-  await owner.client.get(`/api/agent/status/${sent.body.call_id}?wait=30`);
+  await new AgentClient(owner.client).ended(sent.body);
   await again(
     '20261123-action-names',
     'alter table action_run disable trigger all',
