@@ -125,7 +125,7 @@ describe('the official suite for authorization servers', () => {
     const outcome = await suite(
       ['authorization', ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])],
       printed => {
-        const [address = ''] = /http\S+\/oauth\/authorize\?\S+/.exec(printed) ?? [];
+        const [address = ''] = /http\S+\/oauth\/authorize\?\S+(?=\s)/.exec(printed) ?? [];
         if (!address || visited) return;
         visited = address;
         void browser

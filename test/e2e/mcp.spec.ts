@@ -150,7 +150,9 @@ describe.each([
       arguments: { workspace_id: workspace, message: 'list' },
     });
     const { call_id } = sent.structuredContent;
-    const ended = await client.callTool({ name: 'run_status', arguments: { call_id, wait: 30 } });
+    const look = () => client.callTool({ name: 'run_status', arguments: { call_id, wait: 30 } });
+    let ended = await look();
+    while (ended.structuredContent.status === 'pending') ended = await look();
     expect(ended.structuredContent).toMatchObject({ call_id, status: 'completed' });
     const { contents } = await client.readResource({ uri: `atelier://run/${call_id}` });
     expect(JSON.parse(contents[0].text)).toMatchObject({ status: 'completed' });
