@@ -1,4 +1,5 @@
 import { createDecipheriv, createECDH, type ECDH, hkdfSync, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { importJWK, jwtVerify } from 'jose';
 import { ApprovalRequests } from '../../src/agents/approvals/index.js';
@@ -6,6 +7,7 @@ import type { Actor } from '../../src/platform/access/index.js';
 import { type Received, WebhookReceiver } from '../fakes/webhook-receiver.js';
 import type { Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
+import { settled } from '../harness/settled.js';
 
 const PUSH = '/api/notifications/push';
 
@@ -114,8 +116,9 @@ describe('a subscribed browser', () => {
     receiver.answer('/gone', 410);
     await ask(bob);
     await receiver.at('/gone');
-    while ((await countOf(bob)) > 0);
+    while ((await countOf(bob)) > 0) await sleep(50);
     await ask(bob);
+    await settled(service, 'notifications');
     expect(receiver.received.filter(({ path }) => path === '/gone')).toHaveLength(1);
   });
 
@@ -127,12 +130,12 @@ describe('a subscribed browser', () => {
     const reasons = () =>
       service.database.query(`select state, reason from notification_delivery where channel = 'push' and reason is not null
         and target in (select id::text from push_subscription)`);
-    while ((await reasons()).length === 0);
+    while ((await reasons()).length === 0) await sleep(50);
     expect(await reasons()).toEqual([{ state: 'queued', reason: 'Of the push service: It answered 503' }]);
     const waiting = () =>
       service.database.query(`select from accepted_job where name = 'deliver_notification'
         and look_at between now() + interval '1 hour 59 minutes' and now() + interval '2 hours 1 minute'`);
-    while ((await waiting()).length === 0);
+    while ((await waiting()).length === 0) await sleep(50);
     await ada.client.delete(`${PUSH}?endpoint=${encodeURIComponent(receiver.url('/unwell'))}`);
   });
 });
