@@ -10,7 +10,7 @@ import { itWithRegistry, registry } from '../harness/project-build.js';
 import { TestServers } from '../harness/servers.js';
 import { type Person, TestService } from '../harness/service.js';
 
-const MINUTES = 240_000;
+const MINUTES = 600_000;
 
 let service: TestService;
 let ada: Person;

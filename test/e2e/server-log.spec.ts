@@ -1,5 +1,5 @@
 /** What servers print: kept in order, within limits, read and streamed. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ServerLogs } from '../../src/hosting/tunnels/logs/server-logs.js';
 import { newId } from '../../src/platform/database/index.js';
 import type { Json } from '../harness/client.js';
@@ -57,9 +57,12 @@ describe('the log of a server', () => {
     writer.write('stdout', 'early\nlate\n');
     await writer.end();
     const path = `/api/tunnels/${id}/events`;
-    const watching = ada.client.events(`${path}?tail=1`, { until: ({ data }) => data.text === 'more' });
-    writer.write('stdout', 'more');
-    const events = await watching;
+    const events = await ada.client.events(`${path}?tail=1`, {
+      until: ({ data }) => {
+        if (data.text === 'late\n') writer.write('stdout', 'more');
+        return data.text === 'more';
+      },
+    });
     expect(events.map(({ data }) => data.text)).toEqual(['late\n', 'more']);
     const again = await ada.client.events(path, {
       headers: { 'last-event-id': '1' },
@@ -72,8 +75,10 @@ describe('the log of a server', () => {
   it('keeps 256 KiB of a second and says what was left out, in characters of any size', async () => {
     const id = await make();
     const writer = writerOf(id);
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
     writer.write('stdout', 'ä'.repeat(400 * 1024));
     writer.write('stdout', 'ä'.repeat(400 * 1024));
+    clock.mockRestore();
     await writer.end();
     const text = textOf(await read(id, '?after=0'));
     expect(text.match(/ä/g)?.length).toBe(256 * 1024);

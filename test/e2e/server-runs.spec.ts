@@ -32,7 +32,7 @@ async function write(path: string, content: string): Promise<void> {
 }
 
 /** A server that was told to start, once it runs or has failed to. */
-async function start(settings: Json = {}, wait = 30): Promise<Json> {
+async function start(settings: Json = {}, wait = 60): Promise<Json> {
   const slug = `run-${++serial}`;
   const made = await ada.client.post('/api/tunnels', {
     ...{ workspace_id: workspace, name: slug, slug, command: 'node server.cjs', start: false },
@@ -41,10 +41,10 @@ async function start(settings: Json = {}, wait = 30): Promise<Json> {
   expect([made.status, made.body.detail]).toEqual([200, undefined]);
   const started = await ada.client.post(`/api/tunnels/${made.body.id}/start`, { wait });
   expect([started.status, started.body.detail]).toEqual([200, undefined]);
-  return started.body;
+  return wait > 0 ? until(started.body, ({ state }) => state !== 'starting') : started.body;
 }
 
-const move = async ({ id }: Json, how: 'start' | 'stop' | 'restart', wait = 30): Promise<Json> =>
+const move = async ({ id }: Json, how: 'start' | 'stop' | 'restart', wait = 60): Promise<Json> =>
   (await ada.client.post(`/api/tunnels/${id}/${how}`, { wait })).body;
 
 const now = async ({ id }: Json): Promise<Json> => (await ada.client.get(`/api/tunnels/${id}`)).body;
@@ -64,7 +64,7 @@ async function ask({ id }: Json, path = '/'): Promise<string> {
   ) as [InstancesStore, ServerConnections];
   const instance = await instances.current(id);
   if (!instance) throw new Error('It does not run');
-  const socket = await connections.connect(instance, AbortSignal.timeout(10_000));
+  const socket = await connections.connect(instance, AbortSignal.timeout(120_000));
   socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
   return (await text(socket)).split('\r\n\r\n')[1] ?? '';
 }
@@ -153,11 +153,12 @@ describe('a server', () => {
       200,
     );
     await move(server, 'stop');
-    const tokens = await service.database.query<Json>(
-      `select revoked_at from exec_token where caller_kind = 'server' and caller_id = $1`,
-      [server.id],
-    );
-    expect(tokens).toEqual([{ revoked_at: expect.anything() }]);
+    const valid = () =>
+      service.database.query(
+        `select from exec_token where caller_kind = 'server' and caller_id = $1 and revoked_at is null`,
+        [server.id],
+      );
+    while ((await valid()).length > 0) await new Promise(resolve => setTimeout(resolve, 20));
   });
 });
 
@@ -207,9 +208,10 @@ describe('a server whose program ends', () => {
   it('is started again, and says why', async () => {
     const server = await start({ command: 'echo something is wrong >&2; exit 3' });
     const view = await until(server, ({ state }) => state === 'crashed');
-    expect(view).toMatchObject({ last_exit: { code: 3 }, next_attempt_at: expect.any(String), restarts: 1 });
+    expect(view).toMatchObject({ last_exit: { code: 3 }, next_attempt_at: expect.any(String) });
+    expect(view.restarts).toBeGreaterThan(0);
     expect(view.reason).toContain('The program ended with exit code 3. It printed last:\nsomething is wrong');
-    await until(server, ({ restarts }) => restarts === 2);
+    await until(server, ({ restarts }) => restarts > view.restarts);
     await move(server, 'stop');
   });
 
@@ -249,8 +251,9 @@ describe('a server whose program ends', () => {
 
 describe('a server without requests', () => {
   it('sleeps until it is woken', async () => {
-    const server = await start({ sleep_after_seconds: 1 });
+    const server = await start();
     expect(server.state).toBe('running');
+    await ada.client.patch(`/api/tunnels/${server.id}`, { sleep_after_seconds: 1 });
     const view = await until(server, ({ state }) => state === 'sleeping');
     expect(view.instance).toBeNull();
     await move(server, 'stop');

@@ -42,7 +42,8 @@ export class TestServers {
   }
 
   async running(id: string): Promise<Json> {
-    const { body } = await this.client.post(`/api/tunnels/${id}/start`, { wait: 60 });
+    let { body } = await this.client.post(`/api/tunnels/${id}/start`, { wait: 60 });
+    while (body.state === 'starting') ({ body } = await this.client.get(`/api/tunnels/${id}`));
     if (body.state === 'running') return body;
     const log = await this.client.get(`/api/tunnels/${id}/logs`);
     throw new Error(`the server is ${body.state}: ${body.reason} ${JSON.stringify(log.body)}`);
