@@ -112,7 +112,7 @@ describe('a request whose process died', () => {
     },
   );
 
-  it.each(['process_id = process_id', leased('20 seconds')])('holds it back until then: %s', async change => {
+  it.each(['process_id = process_id', leased('1 hour')])('holds it back until then: %s', async change => {
     const client = keyed(ada.client, randomUUID());
     await leave(client, change);
     expect((await create(client, change)).status).toBe(409);
@@ -144,9 +144,10 @@ describe('what is not kept', () => {
 
   it('is a request without a valid credential', async () => {
     const client = keyed(service.stranger.with({ 'x-api-key': 'atl_wrong' }), randomUUID());
-    const before = await rows();
+    const before = (await rows()).map(({ holder }) => holder);
     expect((await create(client, 'Nobody')).status).toBe(401);
-    expect(await rows()).toHaveLength(before.length);
+    // Rows that are over may be removed meanwhile.
+    for (const { holder } of await rows()) expect(before).toContain(holder);
   });
 });
 

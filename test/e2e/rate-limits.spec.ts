@@ -236,11 +236,7 @@ describe('event streams', () => {
     expect((await take(other.client, other.workspace)).status).toBe(429);
     opened[0]?.close();
     // The place is free as soon as the service sees that the client has gone.
-    const end = Date.now() + 20_000;
-    while ((await take(first)).status !== 200) {
-      expect(Date.now()).toBeLessThan(end);
-      await new Promise(resolve => setTimeout(resolve, 100));
-    }
+    while ((await take(first)).status !== 200) await new Promise(resolve => setTimeout(resolve, 100));
     for (const { close } of opened) close();
   });
 });

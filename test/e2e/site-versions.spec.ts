@@ -49,8 +49,12 @@ const build = async (id: string, input: Json = {}, client: Client = ada.client):
   return body;
 };
 
-const ended = async ({ site_id, id }: Json): Promise<Json> =>
-  (await ada.client.get(`/api/sites/${site_id}/versions/${id}?wait=60`)).body;
+const ended = async ({ site_id, id }: Json): Promise<Json> => {
+  for (;;) {
+    const { body } = await ada.client.get(`/api/sites/${site_id}/versions/${id}?wait=60`);
+    if (!['queued', 'building'].includes(body.state)) return body;
+  }
+};
 
 /** A version that is built, with what it says of its promotion. */
 const built = async (id: string, input: Json = {}): Promise<Json> => {
@@ -416,7 +420,6 @@ describe('a build that is under way', () => {
     const [{ id }, version] = await building();
     expect((await ada.client.delete(`/api/sites/${id}`)).status).toBe(200);
     const folder = path.join(service.dataDir, 'builds', version.id);
-    for (const end = Date.now() + 20_000; existsSync(folder) && Date.now() < end; ) await sleep(50);
-    expect(existsSync(folder)).toBe(false);
+    while (existsSync(folder)) await sleep(50);
   });
 });

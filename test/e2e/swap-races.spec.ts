@@ -24,7 +24,7 @@ const OUTSIDE_ONLY = 'theirs-alone.txt';
 const NAMES = ['secret.txt', 'README.md', 'deep/secret.txt'];
 const ROUNDS = 12;
 /** The machine may be busy, and the swapper takes a core for itself. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 600_000;
 
 let service: TestService;
 let ada: Person;

@@ -10,7 +10,7 @@ const EACH = 40;
 const TOKEN = `ghp_${'a1B2'.repeat(9)}`;
 
 /** The job of a killed worker is taken over when its lock has run out. */
-const LONG = 180_000;
+const LONG = 600_000;
 
 let service: TestService;
 let ada: Person;
