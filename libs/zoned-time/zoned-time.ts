@@ -1,5 +1,4 @@
-const DAY_MS = 86_400_000;
-const formats = new Map<string, Intl.DateTimeFormat>();
+import { Temporal } from 'temporal-polyfill';
 
 /** A zone's calendar and clock at one instant. */
 export interface LocalTime {
@@ -48,8 +47,9 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
 
 /** Whether it is a time zone of the IANA database, in any of its spellings. */
 export function isTimeZone(zone: string): boolean {
+  if (!/^[A-Za-z]/.test(zone) || zone.toUpperCase() in ABBREVIATIONS) return false;
   try {
-    return /^[A-Za-z]/.test(zone) && !(zone.toUpperCase() in ABBREVIATIONS) && formatOf(zone) !== undefined;
+    return new Intl.DateTimeFormat('en', { timeZone: zone }) !== undefined;
   } catch {
     return false;
   }
@@ -59,49 +59,25 @@ export function isTimeZone(zone: string): boolean {
 export const zoneOfAbbreviation = (text: string): string | undefined => ABBREVIATIONS[text.toUpperCase()];
 
 export function localTimeOf(instant: Date, zone: string): LocalTime {
-  const text = new Date(instant.getTime() + offsetAt(instant.getTime(), zone)).toISOString();
-  return { date: text.slice(0, 10), time: text.slice(11, 16) };
+  const local = Temporal.Instant.fromEpochMilliseconds(instant.getTime())
+    .toZonedDateTimeISO(zone)
+    .toPlainDateTime();
+  return {
+    date: local.toPlainDate().toString(),
+    time: local.toPlainTime().toString({ smallestUnit: 'minute' }),
+  };
 }
 
 /**
  * The instant of a local time. One that the zone skips is later by the length of the gap; of one that comes twice it is the
- * first.
+ * first (`compatible` of Temporal).
  */
-export function instantOf({ date, time }: LocalTime, zone: string): Date {
-  const local = Date.parse(`${date}T${time}:00Z`);
-  const [before, after] = [offsetAt(local - DAY_MS, zone), offsetAt(local + DAY_MS, zone)];
-  const isSkipped = offsetAt(local - after, zone) !== after;
-  const isBefore = offsetAt(local - before, zone) === before;
-  return new Date(local - (isBefore || isSkipped ? before : after));
-}
+export const instantOf = ({ date, time }: LocalTime, zone: string): Date =>
+  new Date(Temporal.PlainDateTime.from(`${date}T${time}`).toZonedDateTime(zone).epochMilliseconds);
 
 /** The date so many days later. */
 export const daysAfter = (date: string, days: number): string =>
-  new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+  Temporal.PlainDate.from(date).add({ days }).toString();
 
 /** 1 for Monday to 7 for Sunday (ISO 8601). */
-export const weekdayOf = (date: string): number => new Date(`${date}T00:00:00Z`).getUTCDay() || 7;
-
-/** How far the clocks of the zone are ahead of UTC. */
-function offsetAt(instant: number, zone: string): number {
-  const second = Math.floor(instant / 1000) * 1000;
-  const part = Object.fromEntries(
-    formatOf(zone)
-      .formatToParts(second)
-      .map(({ type, value }) => [type, Number(value)]),
-  );
-  const { year = 0, month = 1, day, hour, minute, second: seconds } = part;
-  return Date.UTC(year, month - 1, day, hour, minute, seconds) - second;
-}
-
-function formatOf(zone: string): Intl.DateTimeFormat {
-  const known = formats.get(zone);
-  if (known) return known;
-  const numeric = 'numeric' as const;
-  const format = new Intl.DateTimeFormat('en-US', {
-    ...{ timeZone: zone, calendar: 'iso8601', hourCycle: 'h23', numberingSystem: 'latn' },
-    ...{ year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric },
-  });
-  formats.set(zone, format);
-  return format;
-}
+export const weekdayOf = (date: string): number => Temporal.PlainDate.from(date).dayOfWeek;
