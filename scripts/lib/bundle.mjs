@@ -8,7 +8,7 @@ import { readStamp, writeStamp } from './stamp.mjs';
  * Packages that stay outside of the bundle: those with native parts, which they find next to themselves, and class-validator,
  * which Nest's mapped types load with `require`: one copy has to know all rules.
  */
-const EXTERNAL = /^(@node-rs\/argon2|class-validator|dockerode|msgpackr-extract)$/;
+const EXTERNAL = /^(@node-rs\/argon2|class-validator|msgpackr-extract)$/;
 const OURS = /^((?!\/node_modules\/).)*\/dist\/(src|libs)\/.*\.js$/;
 const THEIRS = /\/node_modules\//;
 

@@ -92,7 +92,7 @@ describeWithDocker('a service whose sandboxes are containers', () => {
   });
 
   it('says in a sentence that the engine is gone, and searches without it', async () => {
-    await engine.docker.getImage(engine.image).remove({ force: true });
+    await engine.api.call('DELETE', `/images/${engine.image}`, { query: { force: true } });
     const { status, body } = await bash('true');
     expect([status, body]).toEqual([
       503,

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe } from '@jest/globals';
-import Docker from 'dockerode';
+import { EngineApi } from '../../libs/sandbox/docker/engine-api.js';
 
 const IMAGE = 'atelier-sandbox-test';
 const SOCKET_OF_MACHINE = '/var/run/docker.sock';
@@ -21,13 +22,13 @@ const PROGRAMS =
  */
 export class DockerEngine {
   readonly image = IMAGE;
-  readonly docker: Docker;
+  readonly api: EngineApi;
 
   private constructor(
     readonly socketPath: string,
     private readonly own?: { daemon: ChildProcess; folder: string },
   ) {
-    this.docker = new Docker({ socketPath });
+    this.api = new EngineApi(socketPath);
   }
 
   static async start(): Promise<DockerEngine> {
@@ -53,12 +54,21 @@ export class DockerEngine {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const [repo, tag = 'latest'] = name.split(':');
-    const progress = await this.docker.importImage(tar.stdout, {
-      repo,
+    const query = new URLSearchParams({
+      fromSrc: '-',
+      repo: repo ?? '',
       tag,
-      ...(change ? { changes: change } : {}),
+      ...(change && { changes: change }),
     });
-    await once(progress.resume(), 'end');
+    const request = http.request({
+      socketPath: this.socketPath,
+      method: 'POST',
+      path: `/images/create?${query}`,
+    });
+    tar.stdout.pipe(request);
+    const [answer] = await once(request, 'response');
+    if (answer.statusCode !== 200) throw new Error(`no image was made: ${answer.statusCode}`);
+    await once(answer.resume(), 'end');
   }
 
   async stop(): Promise<void> {

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { ExecCreateOptions } from 'dockerode';
 import { SandboxFailure, SandboxRefusal } from '../errors.js';
 import type { SandboxLimits } from '../limits.js';
 import { limitCommands } from '../process-limits.js';
 import { callerUid } from '../request.js';
 import type { Owner, SandboxRequest } from '../sandbox.js';
 import type { Running } from '../supervision.js';
-import type { ContainerProcess, SandboxContainer } from './container.js';
+import type { ContainerProcess, ProcessSettings, SandboxContainer } from './container.js';
 import { WORKSPACE } from './container-settings.js';
 import type { Engine } from './engine.js';
 
@@ -70,7 +69,7 @@ export class DockerCommand implements Running {
   }
 }
 
-function settings(engine: Engine, plan: CommandPlan, word: string): ExecCreateOptions {
+function settings(engine: Engine, plan: CommandPlan, word: string): ProcessSettings {
   const { argv, env, stdin } = plan.request;
   if (argv.some(argument => Buffer.byteLength(argument) > LONGEST_ARGUMENT)) {
     throw new SandboxRefusal(

@@ -1,4 +1,3 @@
-import type { ContainerCreateOptions, HostConfig } from 'dockerode';
 import type { SandboxLimits } from '../limits.js';
 import type { ReadOnlyBind } from '../sandbox.js';
 import type { Engine } from './engine.js';
@@ -21,8 +20,8 @@ export interface ContainerPlan {
   limits: Pick<SandboxLimits, 'memoryBytes' | 'processes' | 'tmpBytes'>;
 }
 
-/** How the engine is to make a container for hostile code. */
-export function containerSettings(engine: Engine, plan: ContainerPlan): ContainerCreateOptions {
+/** How the engine is to make a container for hostile code (Docker Engine API, "Create a container"). */
+export function containerSettings(engine: Engine, plan: ContainerPlan) {
   const { options, service } = engine;
   return {
     Image: options.image,
@@ -39,7 +38,7 @@ export function containerSettings(engine: Engine, plan: ContainerPlan): Containe
   };
 }
 
-function isolation({ options, remapsUsers }: Engine): HostConfig {
+function isolation({ options, remapsUsers }: Engine) {
   return {
     AutoRemove: true,
     Init: true,
@@ -56,7 +55,7 @@ function isolation({ options, remapsUsers }: Engine): HostConfig {
   };
 }
 
-function bounds({ limits: { memoryBytes, processes, tmpBytes } }: ContainerPlan): HostConfig {
+function bounds({ limits: { memoryBytes, processes, tmpBytes } }: ContainerPlan) {
   const size = Number.isFinite(tmpBytes) ? `,size=${tmpBytes}` : '';
   return {
     Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,mode=1777${size}` },

@@ -1,5 +1,4 @@
 import type { Duplex } from 'node:stream';
-import type { Container, ExecCreateOptions } from 'dockerode';
 import { SandboxFailure } from '../errors.js';
 import { type ContainerPlan, containerSettings } from './container-settings.js';
 import { type Engine, removeContainer } from './engine.js';
@@ -8,10 +7,19 @@ import type { Exit } from './engine-events.js';
 import { Keeper } from './keeper.js';
 import { OutputFrames } from './output-frames.js';
 
+/** How the engine is to start a process (Docker Engine API, "Create an exec instance"). */
+export interface ProcessSettings {
+  Cmd: string[];
+  User: string;
+  Env?: string[];
+  WorkingDir?: string;
+  AttachStdin?: boolean;
+}
+
 /** A process that runs in a container. */
 export interface ContainerProcess {
   output: OutputFrames;
-  /** Its input; ended already where it takes none. */
+  /** Its input, where it takes one. */
   input: Duplex;
   exit: Promise<Exit>;
 }
@@ -22,40 +30,37 @@ export class SandboxContainer {
 
   private constructor(
     private readonly engine: Engine,
-    private readonly container: Container,
+    private readonly id: string,
     readonly keeper: Keeper,
   ) {}
 
   /** @throws SandboxFailure */
   static async open(engine: Engine, plan: ContainerPlan): Promise<SandboxContainer> {
-    let container: Container | undefined;
+    const { api } = engine;
+    let id: string | undefined;
     try {
-      container = await engine.docker.createContainer(containerSettings(engine, plan));
-      const keeper = (await container.attach({
-        ...{ stream: true, stdin: true, stdout: true, stderr: true, hijack: true },
-      })) as Duplex;
-      const opened = new SandboxContainer(engine, container, new Keeper(keeper, new OutputFrames(keeper)));
-      await container.start();
+      const body = containerSettings(engine, plan);
+      id = (await api.call<{ Id: string }>('POST', '/containers/create', { body })).Id;
+      const query = { stream: true, stdin: true, stdout: true, stderr: true };
+      const keeper = await api.connect(`/containers/${id}/attach`, { query });
+      const opened = new SandboxContainer(engine, id, new Keeper(keeper, new OutputFrames(keeper)));
+      await api.call('POST', `/containers/${id}/start`);
       return opened;
     } catch (error) {
-      if (container) await removeContainer(engine.docker, container.id);
+      if (id) await removeContainer(api, id);
       throw explainEngine(error, engine.options);
     }
   }
 
   /** Starts a process beside the keeper. */
-  async start(command: ExecCreateOptions): Promise<ContainerProcess> {
-    const takesInput = command.AttachStdin === true;
+  async start(command: ProcessSettings): Promise<ContainerProcess> {
+    const { api, events } = this.engine;
     try {
-      const exec = await this.container.exec({
-        ...command,
-        AttachStdout: true,
-        AttachStderr: true,
-        Tty: false,
-      });
-      const exit = this.engine.events.exitOf(exec.id, this.container.id);
+      const body = { ...command, AttachStdout: true, AttachStderr: true, Tty: false };
+      const exec = await api.call<{ Id: string }>('POST', `/containers/${this.id}/exec`, { body });
+      const exit = events.exitOf(exec.Id, this.id);
       exit.catch(() => undefined); // the caller that asks gets it; it must not be an unhandled rejection before
-      const input = await exec.start({ hijack: true, stdin: takesInput });
+      const input = await api.connect(`/exec/${exec.Id}/start`, { body: { Detach: false, Tty: false } });
       input.on('error', () => undefined); // a process need not read its input to the end
       return { output: new OutputFrames(input), input, exit };
     } catch (error) {
@@ -77,7 +82,7 @@ export class SandboxContainer {
   /** Whether a process here was killed for memory. */
   async ranOutOfMemory(): Promise<boolean> {
     const { memoryKills } = await this.keeper.counts();
-    return memoryKills > 0 || this.engine.events.ranOutOfMemory(this.container.id);
+    return memoryKills > 0 || this.engine.events.ranOutOfMemory(this.id);
   }
 
   /** Ends all that runs here, at once. */
@@ -88,16 +93,16 @@ export class SandboxContainer {
 
   private async end(): Promise<void> {
     try {
-      await this.container.kill({ signal: 'SIGKILL' });
+      await this.engine.api.call('POST', `/containers/${this.id}/kill`, { query: { signal: 'SIGKILL' } });
     } catch (error) {
       // Without an answer the engine is gone, which events report. Else the container has ended by itself, or
       // removing it is the stronger word.
       const status = statusOf(error);
       if (status !== undefined && ![404, 409].includes(status))
-        await removeContainer(this.engine.docker, this.container.id);
+        await removeContainer(this.engine.api, this.id);
     } finally {
       this.keeper.release();
-      this.engine.events.forget(this.container.id);
+      this.engine.events.forget(this.id);
     }
   }
 }

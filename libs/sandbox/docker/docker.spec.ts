@@ -26,7 +26,11 @@ describeWithDocker('docker sandbox', () => {
     ...changes,
   });
   const labels = async (): Promise<(string | undefined)[]> =>
-    (await engine.docker.listContainers({ all: true })).map(({ Labels }) => Labels[SERVICE_LABEL]);
+    (
+      await engine.api.call<{ Labels: Record<string, string> }[]>('GET', '/containers/json', {
+        query: { all: true },
+      })
+    ).map(({ Labels }) => Labels[SERVICE_LABEL]);
 
   beforeAll(async () => {
     engine = await DockerEngine.start();
@@ -97,10 +101,8 @@ describeWithDocker('docker sandbox', () => {
 
   it('removes what a service left that was killed before it started a container', async () => {
     const make = (service: string) =>
-      engine.docker.createContainer({
-        Image: engine.image,
-        Cmd: ['true'],
-        Labels: { [SERVICE_LABEL]: service },
+      engine.api.call<{ Id: string }>('POST', '/containers/create', {
+        body: { Image: engine.image, Cmd: ['true'], Labels: { [SERVICE_LABEL]: service } },
       });
     const self = await labelOfOurs();
     const [host, space, pid, startedAt] = self.split('/');
@@ -108,7 +110,7 @@ describeWithDocker('docker sandbox', () => {
     const kept = [await make(self), await make(`elsewhere/${space}/${pid}/1`)];
     expect(await createSandbox('docker', options()).check()).toEqual({ ok: true });
     expect([...new Set(await labels())].sort()).toEqual([self, `elsewhere/${space}/${pid}/1`].sort());
-    for (const container of kept) await container.remove();
+    for (const { Id } of kept) await engine.api.call('DELETE', `/containers/${Id}`);
   });
 
   it('says what is missing in a sentence, and looks again the next time', async () => {
@@ -158,9 +160,9 @@ describeWithDocker('docker sandbox', () => {
   });
 
   async function containerRemoved(): Promise<void> {
-    const events = await engine.docker.getEvents({ filters: { event: ['destroy'] } });
+    const events = await engine.api.stream('/events', { filters: { event: ['destroy'] } });
     await new Promise(resolve => events.once('data', resolve));
-    (events as NodeJS.ReadableStream & { destroy(): void }).destroy();
+    events.destroy();
   }
 
   async function labelOfOurs(): Promise<string> {

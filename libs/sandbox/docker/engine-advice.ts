@@ -32,6 +32,6 @@ export function explainEngine(error: unknown, { image, socketPath, runtime }: Do
 }
 
 function saidBy(error: unknown): string {
-  const { json, message } = error as { json?: { message?: string }; message?: string };
-  return (json?.message ?? message ?? '').trim();
+  const { message = '' } = error as { message?: string };
+  return message.trim();
 }

@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events';
-import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import type Docker from 'dockerode';
 import { SandboxFailure } from '../errors.js';
+import type { EngineApi } from './engine-api.js';
 
 /** What the engine reports of one container. */
 interface EngineEvent {
@@ -30,9 +29,9 @@ export class EngineEvents {
   }
 
   /** @param onLost called once, when the engine has closed the connection */
-  static async follow(docker: Docker, label: string, onLost: () => void): Promise<EngineEvents> {
-    const filters = { type: ['container' as const], label: [label], event: ['exec_die', 'die', 'oom'] };
-    const source = (await docker.getEvents({ filters })) as IncomingMessage;
+  static async follow(api: EngineApi, label: string, onLost: () => void): Promise<EngineEvents> {
+    const filters = { type: ['container'], label: [label], event: ['exec_die', 'die', 'oom'] };
+    const source = await api.stream('/events', { filters });
     source.socket.unref(); // to follow events is no reason for the service to go on living
     return new EngineEvents(source, onLost);
   }

@@ -1,7 +1,6 @@
-import type Docker from 'dockerode';
-import type { ImageInspectInfo } from 'dockerode';
 import { SandboxFailure } from '../errors.js';
 import { DEFAULT_SOCKET, explainEngine, statusOf } from './engine-advice.js';
+import { EngineApi } from './engine-api.js';
 import { EngineEvents } from './engine-events.js';
 import { Mounts } from './mounts.js';
 import type { DockerOptions } from './options.js';
@@ -9,7 +8,7 @@ import { isGone, SERVICE_LABEL, thisService } from './service-label.js';
 
 /** What is found out about the engine, or set up on it, once for all commands. */
 export interface Engine {
-  docker: Docker;
+  api: EngineApi;
   options: DockerOptions;
   events: EngineEvents;
   mounts: Mounts;
@@ -26,17 +25,15 @@ export interface Engine {
  * @throws SandboxFailure if the engine cannot be reached or lacks something
  */
 export async function prepareEngine(options: DockerOptions, onLost: () => void): Promise<Engine> {
-  // Loaded by services that need it: it takes longer than all else that a start does here.
-  const { default: Engine } = await import('dockerode');
-  const docker = new Engine({ socketPath: options.socketPath ?? DEFAULT_SOCKET });
+  const api = new EngineApi(options.socketPath ?? DEFAULT_SOCKET);
   try {
-    const security = ((await docker.info()) as { SecurityOptions?: string[] }).SecurityOptions ?? [];
-    await checkImage(docker, options.image);
+    const { SecurityOptions: security = [] } = await api.call<{ SecurityOptions?: string[] }>('GET', '/info');
+    await checkImage(api, options.image);
     const service = thisService();
-    await removeOrphans(docker);
-    const events = await EngineEvents.follow(docker, `${SERVICE_LABEL}=${service}`, onLost);
+    await removeOrphans(api);
+    const events = await EngineEvents.follow(api, `${SERVICE_LABEL}=${service}`, onLost);
     return {
-      ...{ docker, options, events, service, mounts: new Mounts(options) },
+      ...{ api, options, events, service, mounts: new Mounts(options) },
       isRootless: security.some(one => one.startsWith('name=rootless')),
       remapsUsers: security.some(one => one.startsWith('name=userns')),
     };
@@ -45,27 +42,35 @@ export async function prepareEngine(options: DockerOptions, onLost: () => void):
   }
 }
 
-async function checkImage(docker: Docker, image: string): Promise<void> {
-  const { Config } = (await docker.getImage(image).inspect()) as ImageInspectInfo & {
-    Config: { Volumes?: Record<string, unknown> };
-  };
+async function checkImage(api: EngineApi, image: string): Promise<void> {
+  const { Config } = await api.call<{ Config: { Volumes?: Record<string, unknown> } }>(
+    'GET',
+    `/images/${image}/json`,
+  );
   if (Object.keys(Config.Volumes ?? {}).length === 0) return;
   throw new SandboxFailure(
     `The image ${image} declares volumes, in which commands could write without limit: use one that does not`,
   );
 }
 
+/** A container, as far as it is asked about. */
+interface Listed {
+  Id: string;
+  Labels: Record<string, string>;
+}
+
 /** What a service left that was killed before it could start or remove a container. */
-async function removeOrphans(docker: Docker): Promise<void> {
-  const labelled = await docker.listContainers({ all: true, filters: { label: [SERVICE_LABEL] } });
+async function removeOrphans(api: EngineApi): Promise<void> {
+  const query = { all: true, filters: { label: [SERVICE_LABEL] } };
+  const labelled = await api.call<Listed[]>('GET', '/containers/json', { query });
   const orphans = labelled.filter(({ Labels }) => isGone(Labels[SERVICE_LABEL] ?? ''));
-  for (const { Id } of orphans) await removeContainer(docker, Id);
+  for (const { Id } of orphans) await removeContainer(api, Id);
 }
 
 /** Kills it where it runs; harmless where it is gone, or just being removed. */
-export async function removeContainer(docker: Docker, id: string): Promise<void> {
+export async function removeContainer(api: EngineApi, id: string): Promise<void> {
   try {
-    await docker.getContainer(id).remove({ force: true, v: true });
+    await api.call('DELETE', `/containers/${id}`, { query: { force: true, v: true } });
   } catch (error) {
     if (![404, 409].includes(statusOf(error) ?? 0)) throw error;
   }

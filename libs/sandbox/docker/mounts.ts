@@ -1,11 +1,19 @@
 import { relative, sep } from 'node:path';
-import type { MountSettings } from 'dockerode';
 import type { DockerOptions } from './options.js';
 
 interface Shown {
   from: string;
   to: string;
   readOnly: boolean;
+}
+
+/** What a container shows of a folder (Docker Engine API, `Mount`). */
+interface MountSettings {
+  Type: 'bind' | 'volume';
+  Source: string;
+  Target: string;
+  ReadOnly: boolean;
+  VolumeOptions?: { Subpath: string; NoCopy: boolean };
 }
 
 /** Names folders of the service to the engine, which may see them elsewhere. */
@@ -26,6 +34,6 @@ export class Mounts {
       Target: to,
       ReadOnly: readOnly,
       VolumeOptions: part,
-    } as MountSettings;
+    };
   }
 }
