@@ -198,7 +198,7 @@ describe('usage', () => {
     await service.database.query('update run set holder = gen_random_uuid() where id = $1', [sent.call_id]);
     const queue = service.app.get(RunQueue, { strict: false });
     await queue.recover();
-    queue.wakeWorkers();
+    queue.handOver(sent.call_id);
     expect(await team.agent.ended(sent)).toMatchObject({ status: 'completed', cost_usd: 0.5 });
     expect(await team.entries('model_call')).toHaveLength(1);
     expect(await team.reservations()).toEqual([]);

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import { Config } from '../../src/platform/config/index.js';
 import { createLog } from '../../src/platform/log/index.js';
 import { defineTopic, type Peer, type Topic, Topics } from '../../src/platform/topics/index.js';
@@ -201,40 +200,6 @@ describe('Topics of several processes', () => {
     topics.publish(NEWS);
     await heard;
     expect(other.topics.mark(news)).not.toBe(before);
-  });
-
-  it('are published to one process by turns, and a moment later to all', async () => {
-    const { topics } = await joined();
-    const others = [await joined(), await joined()];
-    for (const { topics: theirs, id } of others) theirs.subscribe(news(id), () => undefined);
-    const sent: string[] = [];
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    client.on('notification', ({ payload = '' }) => sent.push(payload));
-    await client.query('listen atelier');
-    // As long as one has just said hello, all are sent it.
-    const toOne = () => [...new Set(sent.filter(topic => topic.startsWith('news:')))];
-    while (toOne().length < others.length) {
-      await look(topics, () => !topics.hasSubscribers(MORE));
-      topics.publishToOne(news);
-      await sleep(20);
-    }
-    expect(toOne().toSorted()).toEqual(others.map(({ id }) => news(id)).toSorted());
-    const before = sent.length;
-    topics.publishToOne(news);
-    while (!sent.slice(before).includes(NEWS)) await sleep(20);
-    await client.end();
-  });
-
-  it('are published to this process where no other does such work', async () => {
-    const { topics, id } = await joined();
-    await look(topics, () => true);
-    const heard = next(topics, news(id));
-    topics.publishToOne(news);
-    await heard;
-    const again = next(topics, news(id));
-    await topics.publishToOneBy(news, async told => ({ told: expect(told).toBeUndefined() }));
-    await again;
   });
 
   it('are published by the statement of the work, where it was done', async () => {

@@ -1,6 +1,7 @@
 /** Runs that one process accepts and another one works on. */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { AgentClient, type AgentGround, startAgents } from '../harness/agent.js';
+import type { Json } from '../harness/client.js';
 import { Workers } from './workers.js';
 
 const PATIENCE = 300_000;
@@ -56,6 +57,47 @@ it(
       [runs.map(({ call_id }) => call_id)],
     );
     expect(attempts).toEqual([{ attempt: 1 }]);
+  },
+  PATIENCE,
+);
+
+it(
+  'are worked on though the queue has lost them',
+  async () => {
+    const { agent, service } = ground;
+    const worker = await workers.start();
+    expect(await agent.run('hello', DEMO)).toMatchObject({ status: 'completed' });
+    worker.pause();
+    const runs = [await agent.send('hello', DEMO), await agent.send('hello', DEMO)];
+    for (let known = 0; known < runs.length; )
+      known = (await service.database.query("select from bullmq.job where queue = 'runs'")).length;
+    await service.database.query('truncate bullmq.job cascade');
+    worker.resume();
+    for (const run of runs) expect(await agent.ended(run)).toMatchObject({ status: 'completed' });
+  },
+  PATIENCE,
+);
+
+it(
+  'are worked on by a worker that has room while another one has none',
+  async () => {
+    const { agent, model, service } = ground;
+    const busy = await workers.start({ RUN_CONCURRENCY: '1' });
+    const { promise: after, resolve: open } = Promise.withResolvers<void>();
+    const asked = model.requests.length;
+    model.reply([{ text: 'Long.', after }, { text: 'Short.' }]);
+    const long = await agent.send('long');
+    await model.received(asked + 1);
+    const holder = async ({ call_id }: Json) =>
+      (await service.database.query('select holder from run where id = $1', [call_id]))[0]?.holder;
+    const first = await holder(long);
+    const short = await agent.send('short');
+    await workers.start({ RUN_CONCURRENCY: '1' });
+    expect(await agent.ended(short)).toMatchObject({ status: 'completed' });
+    expect(await holder(long)).toBe(first);
+    open();
+    expect(await agent.ended(long)).toMatchObject({ status: 'completed' });
+    expect(busy.errors).toEqual([]);
   },
   PATIENCE,
 );

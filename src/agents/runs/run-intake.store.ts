@@ -117,11 +117,11 @@ export class RunIntake {
       where ${hardStopOver(sql`x`)})`;
     const condition = sql`${unlessStopped ? sql`not ${isStopped}` : sql`true`} and ${request?.isHeld ?? sql`true`}`;
     const columns = claimedColumns('new_run', unlessStopped ? sql`false` : undefined);
-    const insert = async (told?: Sql): Promise<ClaimedRun | undefined> => {
+    const insert = async (): Promise<ClaimedRun | undefined> => {
       const { rows } = await sql<ClaimedRun>`
         with target as (${newChatRow(chat, condition)}), ${sql.join(messageRows(chat, run, { isFirst: true, slot }))}
           ${request ? sql`, kept as (${request.keep(answer, sql`exists (select from new_run)`)})` : sql``}
-        select ${columns}, new_message.content as said ${told ? sql`, ${told} as told` : sql``}
+        select ${columns}, new_message.content as said
         from new_run, new_message`.execute(this.database.tables());
       return rows[0];
     };
@@ -129,7 +129,7 @@ export class RunIntake {
     let begun: ClaimedRun | undefined;
     try {
       // Otherwise another process may have it before this one hears of the commit.
-      begun = await (slot ? insert() : this.queue.wakeWorkersBy(insert));
+      begun = await insert();
     } finally {
       if (!begun) {
         slot?.release();
@@ -147,7 +147,8 @@ export class RunIntake {
     }
     beforeSideEffect();
     request?.committed();
-    slot?.begin(begun);
+    if (slot) slot.begin(begun);
+    else this.queue.handOver(run.callId);
     return true;
   }
 

@@ -36,14 +36,7 @@ import {
   transition,
   withUsage,
 } from './run-rows.store.js';
-import {
-  endTopic,
-  type NewEvent,
-  NO_USAGE,
-  type PlannedCall,
-  type RunRow,
-  runnableTopic,
-} from './run-state.js';
+import { endTopic, type NewEvent, NO_USAGE, type PlannedCall, type RunRow } from './run-state.js';
 
 const TOKENS_REVOKED = revokeTokensOf(FENCED);
 
@@ -245,10 +238,15 @@ export class RunJournal extends FencedWriter {
   }
 
   /**
-   * The last step and the end in one: the tokens of the run are void, and the chat's next run may go. False, and nothing is
-   * done, where a message waits to enter the run, or it has started tasks that end with it; `unit` has locked the chat.
+   * The last step and the end in one: the tokens of the run are void, and the chat's next run may go, whose id is returned
+   * where there is one. False, and nothing is done, where a message waits to enter the run, or it has started tasks that end with it; `unit` has locked the chat.
    */
-  async finish(unit: UnitOfWork, step: FinishedStep, events: NewEvent[], end: RunEnd): Promise<boolean> {
+  async finish(
+    unit: UnitOfWork,
+    step: FinishedStep,
+    events: NewEvent[],
+    end: RunEnd,
+  ): Promise<{ nextId: string | null } | false> {
     const { id } = this.run;
     const { event, change, also } = ending(id, end);
     const finished = finishing(step, this.sumsWith(step), this.isHeld);
@@ -256,14 +254,13 @@ export class RunJournal extends FencedWriter {
       change: sql`${finished.change}, ${change}`,
       where: sql`steers = 0 and requested_tasks = 0`,
       also: [...finished.also, ...also, TOKENS_REVOKED, NEXT_RUNNABLE],
-      hasNext: sql`exists (select from next)`,
+      next: sql`(select id from next)`,
       precedesModelCall: false,
       unit,
     });
     if (!done) return false;
     this.topics.publishAfterCommit(unit, endTopic(id));
-    if (done.has_next) unit.afterCommit(() => this.topics.publishToOne(runnableTopic));
-    return true;
+    return { nextId: done.next_id };
   }
 
   /**

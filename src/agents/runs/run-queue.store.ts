@@ -1,22 +1,20 @@
+import { InjectQueue } from '@nestjs/bullmq';
 import { Injectable } from '@nestjs/common';
+import type { Queue } from 'bullmq';
 import { type RawBuilder, sql } from 'kysely';
 import { hardStopOver } from '../../identity/billing/index.js';
-import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
+import { Log } from '../../platform/log/index.js';
 import { Metrics } from '../../platform/metrics/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import type { MessagePart } from '../chats/index.js';
 import { transition } from './run-rows.store.js';
-import {
-  claimTopic,
-  RUN_STATES,
-  type RunRow,
-  type RunState,
-  runnableTopic,
-  runTopic,
-  stepStarted,
-} from './run-state.js';
+import { claimTopic, RUN_STATES, type RunRow, type RunState, runTopic, stepStarted } from './run-state.js';
 import { runsInTurn } from './run-turns.store.js';
+
+/** The queue by which workers learn of runs that wait for one. */
+export const RUNS = 'runs';
 
 /** Organizations and people whose last turns a process remembers. */
 const TURNS_KNOWN = 1000;
@@ -90,9 +88,11 @@ export class RunQueue {
   private readonly rows: LeasedRows;
 
   constructor(
+    @InjectQueue(RUNS) private readonly waiting: Queue,
     private readonly database: Database,
     private readonly topics: Topics,
     private readonly leases: Leases,
+    private readonly log: Log,
     metrics: Metrics,
   ) {
     this.rows = leases.rows('run');
@@ -132,16 +132,22 @@ export class RunQueue {
     return this.leases.signal;
   }
 
-  /** Wakes a worker, for a run that was made runnable: where all looked, all but one would find nothing. */
-  wakeWorkers(): void {
-    this.topics.publishToOne(runnableTopic);
-  }
-
-  /** The same by the statement of `work`, which makes a run runnable where it finds one: see `Topics.publishToOneBy`. */
-  wakeWorkersBy<T extends object>(
-    work: (told?: RawBuilder<unknown>) => Promise<T | undefined>,
-  ): Promise<T | undefined> {
-    return this.topics.publishToOneBy(runnableTopic, work);
+  /**
+   * Has a worker that has room look for runs, once these were made runnable. The rows are the truth: what is lost on the way, every
+   * worker finds in its next round.
+   */
+  handOver(...runIds: readonly string[]): void {
+    if (dryRun()) return;
+    const jobs = runIds.map(jobId => ({
+      name: 'run',
+      data: {},
+      opts: { jobId, removeOnComplete: true, removeOnFail: true },
+    }));
+    this.waiting
+      .addBulk(jobs)
+      .catch((error: unknown) =>
+        this.log.warn({ err: error }, 'runs: not handed over; workers look for them'),
+      );
   }
 
   /** Makes a run runnable, which is the first of its chat that has not ended. A task goes on with the run above it. */
@@ -149,7 +155,7 @@ export class RunQueue {
     await sql`update run set due = parent_id is null, ${this.rows.released} where id = ${runId} and status = 'pending'`.execute(
       unit.tables(),
     );
-    unit.afterCommit(() => this.wakeWorkers());
+    unit.afterCommit(() => this.handOver(runId));
   }
 
   /** Makes the chat's next waiting run runnable, if there is one; only when the one before it has ended. */
@@ -206,7 +212,7 @@ export class RunQueue {
       where id = ${id} and attempt = ${attempt} and status = 'pending' and state <> 'waiting'`.execute(
       this.database.tables(),
     );
-    this.wakeWorkers();
+    this.handOver(id);
   }
 
   /** Makes runnable what dead processes had claimed. */
@@ -233,7 +239,7 @@ export class RunQueue {
       where id = any(${runIds}::uuid[]) and ${this.rows.isOurs} and status = 'pending'`.execute(
       this.database.tables(),
     );
-    this.wakeWorkers();
+    this.handOver(...runIds);
   }
 
   /**

@@ -191,7 +191,7 @@ interface Written {
   steers: number;
   /** Undefined where it was not looked at: a model call follows only after another write. */
   hard_stop?: boolean;
-  has_next: boolean;
+  next_id: string | null;
   /** Of the message that was written with it. */
   content?: MessagePart[];
   /** Whether it has recorded the write that it had to. */
@@ -207,7 +207,7 @@ interface Writing {
   first?: Sql;
   where?: Sql;
   /** Whether another run may go now. */
-  hasNext?: Sql;
+  next?: Sql;
   /** Whether it writes a message. */
   says?: boolean;
   /** Whether a model call may be next, which wants to know of hard stops. */
@@ -281,7 +281,7 @@ export class FencedWriter {
       first,
       where,
       also = [],
-      hasNext = sql`false`,
+      next = sql`null::uuid`,
       says = false,
       precedesModelCall = true,
       told,
@@ -298,7 +298,7 @@ export class FencedWriter {
         returning id, last_event, organization_id, workspace_id, chat_id, number, created_by, model, steers, deployment_id,
           approval_seconds
       ), ${sql.join([sql`told as (${eventRows(FENCED, events)})`, ...also])}
-      select last_event, steers, ${hasNext} as has_next ${precedesModelCall ? sql`, ${hardStopOver(FENCED)} as hard_stop` : sql``}
+      select last_event, steers, ${next} as next_id ${precedesModelCall ? sql`, ${hardStopOver(FENCED)} as hard_stop` : sql``}
         ${joined ? sql`, exists (select from step) as recorded` : sql``} ${told ? sql`, ${told} as told` : sql``}
         ${says ? sql`, said.content from fenced, said` : sql`from fenced`}`.execute(
       (unit ?? this.database).tables(),

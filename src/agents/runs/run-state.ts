@@ -43,10 +43,6 @@ export class RunLost extends Error {
   }
 }
 
-/** Published when a run waits for a worker, with the id of a process that is to look first. */
-export const runnableTopic = defineTopic('runs-due');
-export const RUNS_RUNNABLE = runnableTopic();
-
 /** Published whenever a run has new events, or is gone. */
 export const runTopic = defineTopic('run');
 

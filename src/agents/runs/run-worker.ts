@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import {
   BeforeApplicationShutdown,
   Injectable,
@@ -6,15 +7,17 @@ import {
   OnModuleDestroy,
   OnModuleInit,
 } from '@nestjs/common';
+import { type Job, WaitingError } from 'bullmq';
 import { QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
+import { workerOptions } from '../../platform/jobs/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
 import { DrainTimer } from '../../platform/schedule/index.js';
 import { Topics } from '../../platform/topics/index.js';
-import { type ClaimedRun, RunQueue, type WorkerSlot } from './run-queue.store.js';
-import { endTopic, RUNS_RUNNABLE, runnableTopic } from './run-state.js';
+import { type ClaimedRun, RUNS, RunQueue, type WorkerSlot } from './run-queue.store.js';
+import { endTopic } from './run-state.js';
 import { SUSPECT } from './run-turns.store.js';
 
 /** How long the answer to a claim may be on its way. */
@@ -76,9 +79,13 @@ export class RunExecutor {
   }
 }
 
-/** Executes runs in this process, so many at once, and releases them when the process shuts down. */
-@Injectable()
+/**
+ * Executes runs in this process, so many at once, and releases them when the process shuts down. The queue says when to look
+ * for runs that wait; which are executed here, their rows decide.
+ */
+@Processor(RUNS, workerOptions({ concurrency: 1 }))
 export class RunWorker
+  extends WorkerHost
   implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown
 {
   private readonly stopping = new AbortController();
@@ -90,16 +97,18 @@ export class RunWorker
   private reserved = 0;
   private mayBeMore = false;
   private isOpen = false;
+  /** Others are to take what comes by the queue. */
+  private isPaused = false;
 
   constructor(
     private readonly executor: RunExecutor,
     private readonly queue: RunQueue,
     private readonly leases: Leases,
-    private readonly topics: Topics,
     private readonly config: Config,
     private readonly drain: DrainTimer,
     private readonly log: Log,
   ) {
+    super();
     setMaxListeners(0, this.stopping.signal);
   }
 
@@ -115,10 +124,9 @@ export class RunWorker
   onApplicationBootstrap(): void {
     if (!this.config.runsJobs) return;
     this.isOpen = true;
-    this.topics.subscribe(RUNS_RUNNABLE, () => this.look());
-    this.topics.subscribe(runnableTopic(this.leases.processId), () => this.lookFirst());
     this.queue.serve(() => this.reserve());
     this.look();
+    this.resume();
   }
 
   onModuleDestroy(): void {
@@ -157,10 +165,29 @@ export class RunWorker
     });
   }
 
-  /** For a run of which this process alone was notified: where it cannot take it, others are. */
-  private lookFirst(): void {
-    if (this.isOpen && this.room > 0) this.look();
-    else this.topics.publish(RUNS_RUNNABLE);
+  /** A run waits for a worker. Where this process has no room, it leaves that to others. */
+  override async process(job: Job, token?: string): Promise<void> {
+    if (!this.isOpen || this.room === 0) {
+      this.isPaused = true;
+      await this.worker.pause(true);
+      this.resume();
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
+    this.look();
+    await this.claiming;
+  }
+
+  @OnWorkerEvent('error')
+  onError(err: Error): void {
+    this.log.warn({ err, queue: RUNS }, 'queue error; the queue goes on');
+  }
+
+  /** There may be room again. */
+  private resume(): void {
+    if (!this.isPaused || !this.isOpen || this.room === 0) return;
+    this.isPaused = false;
+    this.worker.resume();
   }
 
   private get room(): number {
@@ -174,6 +201,7 @@ export class RunWorker
     const release = () => {
       this.reserved--;
       if (this.mayBeMore) this.look();
+      this.resume();
     };
     const begin = (run: ClaimedRun) => {
       this.reserved--;
@@ -206,6 +234,7 @@ export class RunWorker
         this.executing.delete(work);
         // The next of those that are executed alone may have its turn.
         if (this.mayBeMore || run.lost >= SUSPECT) this.look();
+        this.resume();
       });
     this.executing.set(work, run.id);
   }

@@ -1,3 +1,4 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { ChangesModule } from '../../workspaces/changes/index.js';
@@ -15,7 +16,7 @@ import { RunEventPages } from './run-events.store.js';
 import { RunFiles } from './run-files.store.js';
 import { RunIntake } from './run-intake.store.js';
 import { RunJournals } from './run-journal.store.js';
-import { RunQueue } from './run-queue.store.js';
+import { RUNS, RunQueue } from './run-queue.store.js';
 import { RunRecordsService, RunRollbackService } from './run-records.service.js';
 import { RunExecutor, RunWorker } from './run-worker.js';
 import { RunWriter } from './run-writer.store.js';
@@ -26,7 +27,10 @@ import { TasksStore } from './tasks.store.js';
 
 /** Runs: their rows, their states, their events, and who works on them. */
 @Module({
-  imports: [CoreModule, ChangesModule, HistoryModule, ChatsModule, ApprovalsModule, QuestionsModule],
+  imports: [
+    BullModule.registerQueue({ name: RUNS }),
+    ...[CoreModule, ChangesModule, HistoryModule, ChatsModule, ApprovalsModule, QuestionsModule],
+  ],
   controllers: [
     RunsController,
     RoutesOf(RunsService),

@@ -12,6 +12,7 @@ import {
   type ReachedLimit,
   type RunEnd,
   type RunJournal,
+  RunQueue,
   RunStopper,
   RunsStore,
   RunWriter,
@@ -44,6 +45,7 @@ export class AttemptEnds {
     private readonly writer: RunWriter,
     private readonly stopper: RunStopper,
     private readonly events: Events,
+    private readonly queue: RunQueue,
   ) {}
 
   /** People are asked about calls of a run, or by them; it waits for them. */
@@ -91,7 +93,10 @@ export class AttemptEnds {
     if (isAlone && (await journal.finishAlone(step, events, end))) return 'ended';
     return this.database.transaction(async unit => {
       await this.writer.lockChat(unit, journal.run.chat_id);
-      if (!faults && (await journal.finish(unit, step, events, end))) {
+      const ended = !faults && (await journal.finish(unit, step, events, end));
+      if (ended) {
+        const { nextId } = ended;
+        if (nextId) unit.afterCommit(() => this.queue.handOver(nextId));
         if (isLong) await this.events.publish(unit, runFinished, finished);
         return 'ended';
       }

@@ -1,13 +1,11 @@
-import { BullRegistrar, getQueueToken } from '@nestjs/bullmq';
+import { BullRegistrar, getQueueToken, WorkerHost } from '@nestjs/bullmq';
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, ModuleRef } from '@nestjs/core';
-import type { Queue, Worker } from 'bullmq';
+import { Queue, type Worker } from 'bullmq';
 import { Config } from '../config/index.js';
 import { Log } from '../log/index.js';
 import { Metrics } from '../metrics/index.js';
-import { definedJobs } from './job.js';
 import { JobStore } from './job.store.js';
-import { JobProcessor } from './job-processor.js';
 import { QueueConnections } from './queue-connections.js';
 import { type QueuedJob, queueOptions } from './queued-job.js';
 
@@ -17,8 +15,6 @@ const STATES = ['waiting', 'active', 'delayed'] as const;
 /** All queues of the service; starts their workers where ROLE says so. */
 @Injectable()
 export class Queues implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly names = new Set(definedJobs().map(({ queue }) => queue));
-
   constructor(
     private readonly config: Config,
     private readonly connections: QueueConnections,
@@ -62,8 +58,9 @@ export class Queues implements OnModuleInit, OnApplicationBootstrap, OnApplicati
   /** Those of this process; none where it executes no jobs. */
   workers(): Worker[] {
     if (!this.config.runsJobs) return [];
-    const providers = this.discovery.getProviders().map(({ instance }) => instance);
-    return [...new Set(providers.filter(one => one instanceof JobProcessor))].map(({ worker }) => worker);
+    return this.providers()
+      .filter(one => one instanceof WorkerHost)
+      .map(({ worker }) => worker);
   }
 
   /**
@@ -79,7 +76,11 @@ export class Queues implements OnModuleInit, OnApplicationBootstrap, OnApplicati
   }
 
   private all(): Queue[] {
-    return [...this.names].map(name => this.queue(name));
+    return this.providers().filter(one => one instanceof Queue) as Queue[];
+  }
+
+  private providers(): unknown[] {
+    return [...new Set(this.discovery.getProviders().map(({ instance }) => instance as unknown))];
   }
 
   private async depths() {

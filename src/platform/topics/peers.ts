@@ -51,7 +51,6 @@ export class Peers {
   private readonly interests = new Interests();
   /** What others listen to; undefined where that is not known, and they are sent everything. */
   private wanted: Set<string> | undefined;
-  private seen: readonly Peer[] | undefined;
   /** What they are to be sent. */
   private readonly unsent = new Set<string>();
   private sending: Promise<void> | undefined;
@@ -124,13 +123,6 @@ export class Peers {
     return this.greetings !== this.settled;
   }
 
-  /** Ids of the processes that listen to a kind; undefined where that is not known of all. */
-  listenersTo(kind: string): string[] | undefined {
-    if (!this.areThere) return [];
-    if (!this.wanted) return undefined;
-    return this.seen?.filter(({ listens_to }) => listens_to?.includes(kind)).map(({ id }) => id);
-  }
-
   /** Says hello; to be called when others can see that this process lives, by its row under this id. */
   announce(id: string): void {
     this.self = id;
@@ -148,7 +140,6 @@ export class Peers {
       // One whose hello was lost with the connection was sent nothing so far.
       if (areThere && !this.areThere) this.unsent.add(EVERYTHING);
       this.areThere = areThere;
-      this.seen = others;
       const wanted = others.every(({ listens_to }) => listens_to)
         ? new Set(others.flatMap(({ listens_to }) => listens_to ?? []))
         : undefined;
@@ -235,7 +226,6 @@ export class Peers {
   private forgetPeers(): void {
     this.hellos++;
     this.wanted = undefined;
-    this.seen = undefined;
   }
 
   private get isUnsaved(): boolean {

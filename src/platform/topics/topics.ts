@@ -18,8 +18,6 @@ export interface TopicKind {
   sql(id: RawBuilder<unknown>): RawBuilder<Topic>;
 }
 
-/** When a topic that was published to one process is published to all. */
-const REPEAT_MS = 1_000;
 /** How many statements of one process may publish at once. */
 const MAX_TELLING = 4;
 
@@ -60,9 +58,6 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
   /** How often each kind of topic was published, and all of them at once. */
   private readonly counts = new Map<string, number>();
   private wakings = 0;
-  /** What was published to one process, and is to all a moment later. */
-  private readonly repeats = new Map<Topic, NodeJS.Timeout>();
-  private turns = 0;
   /** Statements under way that publish. */
   private telling = 0;
 
@@ -80,10 +75,6 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   onApplicationShutdown(): Promise<void> {
-    for (const [topic, timer] of this.repeats) {
-      clearTimeout(timer);
-      this.publish(topic);
-    }
     return this.peers.close();
   }
 
@@ -116,54 +107,6 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
     } finally {
       this.telling--;
     }
-  }
-
-  /**
-   * Publishes a topic for work that one process is to do: to one of those that subscribe to it with their id, by turns; to
-   * all where it is not known which do, and a moment later, as that one may be gone.
-   */
-  publishToOne(kind: TopicKind): void {
-    if (dryRun()) return;
-    const topic = this.turnOf(kind);
-    if (this.isOwn(kind, topic)) this.emit(topic);
-    else {
-      this.publish(topic);
-      if (topic !== kind()) this.repeat(kind());
-    }
-  }
-
-  /** The same by the statement of `work`: see {@link publishBy}. */
-  async publishToOneBy<T extends object>(kind: TopicKind, work: Telling<T>): Promise<T | undefined> {
-    const topic = this.turnOf(kind);
-    const isOwn = this.isOwn(kind, topic);
-    const found = await (isOwn ? work() : this.publishBy(topic, work));
-    if (!found || dryRun()) return found;
-    if (isOwn) this.emit(topic);
-    else if (topic !== kind()) this.repeat(kind());
-    return found;
-  }
-
-  private turnOf(kind: TopicKind): Topic {
-    const others = this.peers.listenersTo(kind.kind);
-    const { self } = this.peers;
-    const own = self !== undefined && this.subscribers.listenerCount(kind(self)) > 0 ? [self] : [];
-    const ids = others && [...own, ...others];
-    const id = ids?.[this.turns++ % ids.length];
-    return id === undefined ? kind() : kind(id);
-  }
-
-  private isOwn(kind: TopicKind, topic: Topic): boolean {
-    const { self } = this.peers;
-    return self !== undefined && topic === kind(self);
-  }
-
-  private repeat(topic: Topic): void {
-    if (this.repeats.has(topic)) return;
-    const timer = setTimeout(() => {
-      this.repeats.delete(topic);
-      this.publish(topic);
-    }, REPEAT_MS);
-    this.repeats.set(topic, timer.unref());
   }
 
   /** As `publish`, once the transaction is committed; never where the process is lost at that moment. */
