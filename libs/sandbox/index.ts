@@ -1,5 +1,6 @@
 export { closedFolder, openingOf } from './closed-folder.js';
 export { createSandbox } from './create-sandbox.js';
+export { EngineApi } from './docker/engine-api.js';
 export type { DockerOptions } from './docker/options.js';
 export { SandboxFailure, SandboxRefusal, SessionOver } from './errors.js';
 export { type LastingResult, LastingShell, type OpenedSession, type SessionLoss } from './lasting-shell.js';

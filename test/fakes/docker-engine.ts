@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe } from '@jest/globals';
-import { EngineApi } from '../../libs/sandbox/docker/engine-api.js';
+import { EngineApi } from '../../libs/sandbox/index.js';
 
 const IMAGE = 'atelier-sandbox-test';
 const SOCKET_OF_MACHINE = '/var/run/docker.sock';
