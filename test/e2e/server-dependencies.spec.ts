@@ -50,8 +50,14 @@ async function start(folder: string, settings: Json = {}): Promise<Json> {
   return move(body, 'start');
 }
 
-const move = async ({ id }: Json, how: 'start' | 'stop' | 'restart'): Promise<Json> =>
-  (await ada.client.post(`/api/tunnels/${id}/${how}`, { wait: 60 })).body;
+async function move({ id }: Json, how: 'start' | 'stop' | 'restart'): Promise<Json> {
+  let { body } = await ada.client.post(`/api/tunnels/${id}/${how}`, { wait: 60 });
+  while (body.state === 'starting') {
+    await new Promise(resolve => setTimeout(resolve, 50));
+    ({ body } = await ada.client.get(`/api/tunnels/${id}`));
+  }
+  return body;
+}
 
 async function logOf({ id }: Json): Promise<string> {
   const { body } = await ada.client.get(`/api/tunnels/${id}/logs?tail=1000`);

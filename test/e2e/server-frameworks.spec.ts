@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { launchChromium } from '../browser/launch.js';
 import type { Json } from '../harness/client.js';
 import { itWithRegistry, registry } from '../harness/project-build.js';
@@ -37,6 +37,13 @@ async function project(folder: string, dependencies: Json, files: Record<string,
   const flags = ['--no-audit', '--no-fund', '--ignore-scripts', `--registry=${registry()}`];
   execFileSync('npm', ['install', ...flags], { cwd: at, stdio: ['ignore', 'ignore', 'inherit'] });
   execFileSync('chown', ['-R', `--reference=${path.dirname(at)}`, at]);
+}
+
+/** Playwright gives up after half a minute otherwise. */
+async function newPage(): Promise<Page> {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(MINUTES);
+  return page;
 }
 
 const urlOf = ({ slug }: Json) => `http://${slug}.servers.localhost:${new URL(service.url).port}`;
@@ -86,7 +93,7 @@ server.on('connection', socket => {
 });`;
       await project('chat', { ws: '8' }, { 'server.js': source });
       const server = await servers.start('node server.js', { folder: 'chat' });
-      const pages = [await browser.newPage(), await browser.newPage()];
+      const pages = [await newPage(), await newPage()];
       for (const page of pages) {
         await page.goto(urlOf(server));
         await page.evaluate(`new Promise(resolve => {
@@ -120,7 +127,7 @@ server.on('connection', socket => {
         },
       );
       const server = await servers.start('npx vite --port $PORT', { folder: 'vite' });
-      const page = await browser.newPage();
+      const page = await newPage();
       const connected = page.waitForEvent('console', message => message.text().includes('[vite] connected'));
       await page.goto(urlOf(server));
       await connected;
@@ -149,7 +156,7 @@ export default async () => <main>{'rendered for ' + (await headers()).get('x-for
       const command = 'npx next build && exec npx next start';
       const env = { NEXT_TELEMETRY_DISABLED: { value: '1' } };
       const server = await servers.start(command, { folder: 'next', memory_bytes: 1536 * 1024 * 1024, env });
-      const page = await browser.newPage();
+      const page = await newPage();
       await page.goto(urlOf(server));
       expect(await page.textContent('main')).toBe(`rendered for ${new URL(urlOf(server)).host}`);
       await page.close();
