@@ -413,7 +413,7 @@ createServer((request, response) => {
   });
 
   it('requests for one that is stopped are refused with a page', async () => {
-    await ada.client.post(`/api/tunnels/${echo.id}/stop`, { wait: 30 });
+    await ada.client.post(`/api/tunnels/${echo.id}/stop`, { wait: 60 });
     const { status, text } = await servers.text(echo, '/', { headers: { accept: 'text/html' } });
     expect([status, text]).toEqual([503, expect.stringContaining('This server is stopped')]);
     expect((await servers.open(echo)).answer.statusCode).toBe(503);
