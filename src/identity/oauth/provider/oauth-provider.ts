@@ -114,7 +114,10 @@ export class OAuthProvider {
     }
   }
 
-  /** Only hashes of secrets are kept, and a service account has as many secrets as keys. */
+  /**
+   * Only hashes of secrets are kept, and a service account has as many secrets as keys. To replace this method is the provider's
+   * public way to that (github.com/panva/node-oidc-provider/discussions/1410).
+   */
   private compareSecrets(provider: Provider): void {
     const { serviceAccounts } = this;
     provider.Client.prototype.compareClientSecret = async function (actual: string) {
