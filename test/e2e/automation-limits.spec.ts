@@ -64,6 +64,20 @@ describe('what it may spend', () => {
     expect(await own.deployment(id)).toMatchObject({ state: 'live', failures_in_row: 0 });
   });
 
+  it('in a day holds the next try of what failed, too', async () => {
+    const matter = `${WEBHOOK}limits: { daily_usd: 0.05 }\nretries: { max: 3, backoff: 1s }\nexpect: { files: ["none"] }\n`;
+    const { send } = await hooked(await own.file('tried', matter, 'Go.\n'));
+    ground.model.otherwise(costly(1000));
+    const { run_id } = await send();
+    let run: Json;
+    do run = (await own.client.get(`/api/automation/runs/${run_id}`)).body;
+    while (run.tries.length === 0);
+    expect(run).toMatchObject({ status: 'pending', state: 'queued', attempt: 2, cost_usd: 0.1 });
+    const [minute, day] = [60_000, 86_400_000];
+    expect((Date.parse(run.next_try_at) + minute) % day).toBeLessThan(2 * minute);
+    expect((await own.client.post(`/api/automation/runs/${run_id}/cancel`)).status).toBe(200);
+  });
+
   it('in one run ends that, as an error', async () => {
     const file = await own.file('single', 'limits: { cost_usd: 0.05 }\ntools: [read_file]', 'Go.\n');
     await own.deploy(file);

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { daysAfter, instantOf, localTimeOf } from '#libs/zoned-time/index.js';
 import { Budgets } from '../../../identity/billing/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
@@ -19,6 +18,7 @@ import {
   type Pinned,
 } from '../records/index.js';
 import { ChainGuard } from './chain-guard.js';
+import { DayLimits } from './day-limits.js';
 import { RunEnds } from './run-ends.js';
 
 const MAX_QUEUED = 100;
@@ -60,6 +60,7 @@ export class Intake {
   constructor(
     private readonly deliveries: DeliveriesStore,
     private readonly runs: AutomationRunsStore,
+    private readonly dayLimits: DayLimits,
     private readonly ends: RunEnds,
     private readonly guard: ChainGuard,
     private readonly budgets: Budgets,
@@ -159,7 +160,7 @@ export class Intake {
     if (definition.work.kind === 'agent' && (await facts.isBudgetReached({ organizationId, workspaceId })))
       return skipped('budget');
     if (deployment && !isAsked) {
-      const cap = await this.reachedCap(unit, deployment, definition);
+      const cap = await this.dayLimits.reached(unit, deployment.id, definition);
       if (cap && delivery.kind === 'schedule') return skipped(cap.reason);
       if (cap) return { state: 'held', reason: cap.reason, held_until: cap.until };
     }
@@ -186,23 +187,6 @@ export class Intake {
     told.add(`${deployment.id} ${reason}`);
     if (await this.deliveries.wasKeptBack(unit, deployment.id, reason)) return;
     await this.events.publish(unit, automationSkipped, { deployment_id: deployment.id, reason });
-  }
-
-  private async reachedCap(
-    unit: UnitOfWork,
-    { id }: DeploymentRow,
-    { limits, triggers }: AutomationDefinition,
-  ): Promise<{ reason: string; until: Date } | undefined> {
-    const { runsPerDay, dailyUsd } = limits;
-    if (runsPerDay === null && dailyUsd === null) return undefined;
-    const schedule = triggers.find(({ kind }) => kind === 'schedule');
-    const zone = schedule?.kind === 'schedule' ? schedule.timezone : 'UTC';
-    const { date } = localTimeOf(new Date(), zone);
-    const spent = await this.runs.since(unit, id, instantOf({ date, time: '00:00' }, zone));
-    const until = instantOf({ date: daysAfter(date, 1), time: '00:00' }, zone);
-    if (runsPerDay !== null && spent.runs >= runsPerDay) return { reason: 'runs_per_day', until };
-    if (dailyUsd !== null && spent.usd >= dailyUsd) return { reason: 'daily_usd', until };
-    return undefined;
   }
 }
 

@@ -1,5 +1,6 @@
 export { AgentWork } from './agent-work.js';
 export { ChainGuard, isGuarded, loopReason } from './chain-guard.js';
+export { DayLimits } from './day-limits.js';
 export { Expectations } from './expectations.js';
 export { type Incoming, Intake } from './incoming.js';
 export { InputFiles } from './input-files.js';

@@ -11,6 +11,7 @@ import {
   type RunOutcome,
   type RunTry,
 } from '../records/index.js';
+import { DayLimits } from './day-limits.js';
 
 /** Ends that say nothing of the automation itself. */
 const NEUTRAL = ['stopped', 'replaced', 'budget_stopped'];
@@ -28,6 +29,7 @@ export class RunEnds {
     private readonly database: Database,
     private readonly runs: AutomationRunsStore,
     private readonly deployments: DeploymentsStore,
+    private readonly dayLimits: DayLimits,
     private readonly events: Events,
   ) {}
 
@@ -65,7 +67,13 @@ export class RunEnds {
     const { max = 0, backoffSeconds = 0 } = pinned?.definition.retries ?? {};
     if (tries.length >= max) return false;
     const delay = Math.min(backoffSeconds * 2 ** tries.length, AUTOMATION_LIMITS.backoffSeconds);
-    return this.runs.retry(unit, failed, outcome, delay);
+    const limit =
+      deployment && pinned && !run.is_asked
+        ? await this.dayLimits.reached(unit, deployment.id, pinned.definition)
+        : undefined;
+    // How many runs there may be is no matter of tries: they are one run.
+    const heldSeconds = limit?.reason === 'daily_usd' ? (limit.until.getTime() - Date.now()) / 1000 : 0;
+    return this.runs.retry(unit, failed, outcome, Math.max(delay, heldSeconds));
   }
 
   async pause(unit: UnitOfWork, id: string, reason: string): Promise<void> {
