@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { ModuleCache } from '../../src/hosting/builds/module-cache.js';
+import type { Json } from '../harness/client.js';
 import {
   type BuildOptions,
   builtFile,
@@ -223,7 +225,18 @@ describe('an installation', () => {
   itWithRegistry('is done once for the same lock file, and shared by no two builds at once', async () => {
     const cacheKey = crypto.randomUUID();
     const earlier = 'The dependencies are there from an earlier build.';
+    // Neither installs before both have looked for what an earlier one installed.
+    const cache = service.app.get(ModuleCache, { strict: false });
+    const { workFolder } = cache;
+    const both = Promise.withResolvers<void>();
+    let installing = 0;
+    jest.spyOn(cache, 'workFolder').mockImplementation(async key => {
+      if (++installing === 2) both.resolve();
+      await both.promise;
+      return workFolder.call(cache, key);
+    });
     const all = await Promise.all([build(app, { cacheKey }), build(app, { cacheKey })]);
+    jest.restoreAllMocks();
     for (const built of all) expect(await builtFile(built, 'index.html')).toBe('7200000');
     expect(all.map(({ log }) => log.includes(earlier))).toEqual([false, false]);
     const again = await build(app, { cacheKey });
@@ -248,20 +261,28 @@ describe('a build', () => {
   it('that is cancelled ends at once, and is listed until then', async () => {
     const cancel = new AbortController();
     const address = `/api/workspaces/${building.workspace.id}/sandboxes`;
+    const items = async (): Promise<Json[]> => (await ada.client.get(address)).body.items;
+    // Rows of builds come and go a moment after these.
+    const itemsWhen = async (isSo: (count: number) => boolean): Promise<Json[]> => {
+      for (;;) {
+        const found = await items();
+        if (isSo(found.length)) return found;
+      }
+    };
+    await itemsWhen(count => count === 0);
     let listed: Promise<unknown> | undefined;
     const built = run("console.log('begun'); setInterval(() => {}, 1000);", {
       signal: cancel.signal,
       onLog: async text => {
         if (text !== 'begun\n') return;
-        listed = ada.client.get(address).then(({ body }) => body.items);
+        listed = itemsWhen(count => count > 0);
         await listed;
         cancel.abort(new Error('No more'));
       },
     });
     await expect(built).rejects.toThrow('No more');
     expect(await listed).toMatchObject([{ command: 'npm run build', caller: { kind: 'build' } }]);
-    // Its row goes a moment later.
-    while ((await ada.client.get(address)).body.items.length > 0);
+    await itemsWhen(count => count === 0);
   });
 
   it.each([
