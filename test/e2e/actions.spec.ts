@@ -408,8 +408,9 @@ it('a rehearsal of any action about something sees it or not as the action would
     [sent.call_id],
   );
   const site = await made('/api/sites', { workspace_id, name: 'Site', slug: 'rehearsed', folder: '' });
-  const version = await made(`/api/sites/${site.id}/versions`, {});
-  await ada.client.get(`/api/sites/${site.id}/versions/${version.id}?wait=60`);
+  let version = await made(`/api/sites/${site.id}/versions`, {});
+  while (['queued', 'building'].includes(version.state))
+    version = (await ada.client.get(`/api/sites/${site.id}/versions/${version.id}?wait=60`)).body;
   const form = {
     path: 'rehearsed.form',
     content: 'title: Rehearsed\nfields:\n  - {id: name, label: Name, type: text}\n',

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { AgentClient } from '../harness/agent.js';
 import { Client } from '../harness/client.js';
 import { baseEnvironment, SERVICE } from '../harness/command.js';
 import { TestDatabase } from '../harness/database.js';
@@ -25,6 +26,7 @@ import { Visitor } from '../harness/visitor.js';
 /** The built service as a process of its own. */
 class ServiceProcess {
   output = '';
+  /** Of the exit code, once all that it said was read. */
   readonly exited: Promise<number | null>;
 
   constructor(readonly child: ChildProcess) {
@@ -34,7 +36,7 @@ class ServiceProcess {
     };
     child.stdout?.on('data', collect);
     child.stderr?.on('data', collect);
-    this.exited = once(child, 'exit').then(([code]) => code);
+    this.exited = once(child, 'close').then(([code]) => code);
   }
 
   get isRunning(): boolean {
@@ -183,8 +185,7 @@ describe('with the embedded database', () => {
       workspace_id,
       message: 'write hello.txt: Hello\nrun cat hello.txt',
     });
-    const { body } = await client.get(`/api/agent/status/${sent.body.call_id}?wait=30`);
-    expect(body).toMatchObject({
+    expect(await new AgentClient(client).ended(sent.body)).toMatchObject({
       status: 'completed',
       result: { toolOutputs: [{ is_error: false }, { output: 'Hello' }] },
     });
@@ -213,7 +214,9 @@ describe('with the embedded database', () => {
 
     const client = new Client(`http://127.0.0.1:${PORT}`, { 'x-api-key': credentials.api_key });
     const at = `/api/sites/${version.site_id}`;
-    const { body: built } = await client.get(`${at}/versions/${version.id}?wait=60`);
+    let built = version;
+    while (['queued', 'building'].includes(built.state))
+      ({ body: built } = await client.get(`${at}/versions/${version.id}?wait=60`));
     expect([built.state, built.error, built.findings]).toEqual(['live', null, []]);
     const { visit } = new Visitor(`http://127.0.0.1:${PORT}`);
     const host = `hello.sites.localhost:${PORT}`;
@@ -325,6 +328,7 @@ describe('with the embedded database', () => {
     // Only where commands have users of their own.
     if (process.getuid?.() !== 0) return;
     const advice = `run "chmod o+x '${dataDir}'"`;
+    await service.says(/keeps other users out/);
     expect(service.output.replaceAll('\\"', '"')).toContain(
       `commands and the history of files need a way to DATA_DIR, and ${dataDir} keeps other users out: ${advice}`,
     );

@@ -73,7 +73,7 @@ it('web app: its tests pass, and it runs as a server', async () => {
   const made = await ada.client.post('/api/tunnels', {
     ...{ workspace_id: workspace, name: 'Tasks', slug: 'tasks', command: 'node server.mjs' },
   });
-  const started = await ada.client.post(`/api/tunnels/${made.body.id}/start`, { wait: 30 });
+  const started = await ada.client.post(`/api/tunnels/${made.body.id}/start`, { wait: 60 });
   expect([started.status, started.body.state]).toEqual([200, 'running']);
 });
 
@@ -89,7 +89,7 @@ it('form with dashboard: the form has no mistake, and the dashboard shows what i
   });
   const shown = await bash(
     workspace,
-    'PORT=8123 node dashboard/server.mjs & sleep 1; curl -s http://127.0.0.1:8123/; kill %1',
+    'PORT=8123 node dashboard/server.mjs & until curl -sf http://127.0.0.1:8123/; do sleep 0.1; done; kill %1',
   );
   expect(shown).toContain('2 responses, mean rating 4.5');
   expect(shown).toContain('Talks</th><td><span style=\\"width:100%\\"></span>2');

@@ -220,8 +220,7 @@ describe('a script in the sandbox of an agent', () => {
     model.reply({ tools: [act('workspace_delete')] });
     await agent.send('go', { ...fields, on_approval: 'refuse' });
     const isThere = async () => (await ada.client.get(`/api/workspaces/${doomed}`)).status === 200;
-    for (const end = Date.now() + 60_000; await isThere(); await sleep(100))
-      if (Date.now() > end) throw new Error('what a file of a person names was not done');
+    while (await isThere()) await sleep(100);
   });
 
   it('is bound by a policy that somebody has set, for every effect', async () => {
@@ -252,7 +251,7 @@ describe('a script in the sandbox of an agent', () => {
     const { body: principal } = await key.get('/api/auth/principal');
     const actor = { type: 'user', id: ada.id, name: 'Ada', email: null, credential: principal.credential };
     const caller = { kind: 'run', id: workspace_id } as const;
-    const expiresAt = new Date(Date.now() + 60_000);
+    const expiresAt = new Date(Date.now() + 3_600_000);
     const token = await service.app.get(Database, { strict: false }).transaction(unit =>
       tokens.mint(unit, {
         ...{ actor: { ...actor, credential: { ...actor.credential, scopes: null } } as never, caller },
@@ -438,6 +437,7 @@ it('a person and their own key are not asked, and the audit log tells of every a
   const server = (await ada.client.post('/api/tunnels', serverInput)).body;
   const site = await FakeSites.of(service).make(service, ada, 'docs', workspace_id);
   const template = (await ada.client.post('/api/templates', { workspace_id })).body;
+  await ada.client.events(`/api/operations/${template.operation_id}/events`);
   await made('/api/integrations/providers', { organization_id, definition: DEFINITION });
   const ofClient = { organization_id, provider: 'acme', client_id: 'client' };
   await ada.client.put('/api/integrations/providers/acme/client', { organization_id, client_id: 'client' });

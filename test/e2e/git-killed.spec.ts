@@ -5,9 +5,6 @@ import { ServiceProcess } from '../faults/service-process.js';
 import { Forge } from '../harness/forge.js';
 import { type Person, TestService } from '../harness/service.js';
 
-/** The job of a killed worker is taken over when its lock has run out. */
-const LONG = 180_000;
-
 let forge: Forge;
 let service: TestService;
 let ada: Person;
@@ -32,42 +29,38 @@ const worker = () =>
     ...{ ROLE: 'worker', OUTGOING_PRIVATE_HOSTS: forge.host, NODE_EXTRA_CA_CERTS: forge.writeCertificate() },
   });
 
-it(
-  'leaves nothing half where its process is killed, and is done by another',
-  async () => {
-    const url = forge.add('one.git', 300);
-    let release: () => void = () => undefined;
-    // Objects are not sent before the worker is killed.
-    const begun = new Promise<void>(resolve => {
-      forge.onRequest = request => {
-        if (!request.url?.endsWith('/git-upload-pack')) return undefined;
-        resolve();
-        return new Promise(go => {
-          release = go;
-        });
-      };
-    });
-    const { body } = await ada.client.post('/api/git-repos', {
-      ...{ workspace_id, url, path: 'deep/one' },
-    });
-    const first = await worker();
-    await begun;
-    expect(existsSync(path.join(folder(), 'deep'))).toBe(false);
-    await first.kill();
-    forge.onRequest = () => undefined;
-    release();
-    const second = await worker();
-    const last = (await ada.client.events(`/api/operations/${body.operation_id}/events`)).at(-1);
-    expect(last).toMatchObject({ event: 'operation.completed' });
-    expect(readdirSync(path.join(folder(), 'deep', 'one')).filter(name => name.startsWith('f'))).toHaveLength(
-      300,
-    );
-    const { body: repo } = await ada.client.get(`/api/git-repos/${body.id}`);
-    expect(repo).toMatchObject({ state: 'ready', branch: 'main' });
-    // What the first one left is removed with its temporary files.
-    const left = (): string[] => readdirSync(folder()).filter(name => name.startsWith('.atelier-tmp'));
-    while (left().length > 0) await new Promise(resolve => setTimeout(resolve, 100));
-    await second.stop();
-  },
-  LONG,
-);
+it('leaves nothing half where its process is killed, and is done by another', async () => {
+  const url = forge.add('one.git', 300);
+  let release: () => void = () => undefined;
+  // Objects are not sent before the worker is killed.
+  const begun = new Promise<void>(resolve => {
+    forge.onRequest = request => {
+      if (!request.url?.endsWith('/git-upload-pack')) return undefined;
+      resolve();
+      return new Promise(go => {
+        release = go;
+      });
+    };
+  });
+  const { body } = await ada.client.post('/api/git-repos', {
+    ...{ workspace_id, url, path: 'deep/one' },
+  });
+  const first = await worker();
+  await begun;
+  expect(existsSync(path.join(folder(), 'deep'))).toBe(false);
+  await first.kill();
+  forge.onRequest = () => undefined;
+  release();
+  const second = await worker();
+  const last = (await ada.client.events(`/api/operations/${body.operation_id}/events`)).at(-1);
+  expect(last).toMatchObject({ event: 'operation.completed' });
+  expect(readdirSync(path.join(folder(), 'deep', 'one')).filter(name => name.startsWith('f'))).toHaveLength(
+    300,
+  );
+  const { body: repo } = await ada.client.get(`/api/git-repos/${body.id}`);
+  expect(repo).toMatchObject({ state: 'ready', branch: 'main' });
+  // What the first one left is removed with its temporary files.
+  const left = (): string[] => readdirSync(folder()).filter(name => name.startsWith('.atelier-tmp'));
+  while (left().length > 0) await new Promise(resolve => setTimeout(resolve, 100));
+  await second.stop();
+});

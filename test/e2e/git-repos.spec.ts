@@ -1,13 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient } from '../harness/agent.js';
 import type { Answer, Json } from '../harness/client.js';
+import { folderBecomes } from '../harness/folder.js';
 import { serveRepositories } from '../harness/git-server.js';
 import { type Person, TestService } from '../harness/service.js';
 import { TlsServers } from '../harness/tls-servers.js';
@@ -254,7 +247,7 @@ describe('a clone', () => {
       ...{ status: 'error', error: expect.stringContaining('The server cannot be reached') },
     });
     expect(existsSync(inside('nowhere'))).toBe(false);
-    expect(readdirSync(inside()).filter(name => name.startsWith('.atelier-tmp'))).toEqual([]);
+    await folderBecomes(inside(), names => !names.some(name => name.startsWith('.atelier-tmp')));
     const { body: page } = await ada.client.get(`/api/git-repos?workspace_id=${workspace}`);
     const failed = page.items.find((repo: Json) => repo.path === 'nowhere/at-all');
     expect(failed).toMatchObject({ state: 'error', reason: 'The remote has no branch none' });
@@ -341,6 +334,9 @@ describe('a clone', () => {
     ]);
     const both = await Promise.all([ask({ path: 'once' }), ask({ path: 'once' })]);
     expect(both.map(answer => answer.status).toSorted()).toEqual([200, 409]);
+    // The server notes what is asked; what comes next is to be asked by others alone.
+    const begun = both.find(({ status }) => status === 200);
+    expect((await ended(begun?.body.operation_id)).status).toBe('completed');
   });
 });
 

@@ -44,8 +44,9 @@ beforeAll(async () => {
       folder: 'docs',
     })
   ).body;
-  const version = await ada.client.post(`/api/sites/${site.id}/versions`, { auto_promote: true });
-  await ada.client.get(`/api/sites/${site.id}/versions/${version.body.id}?wait=60`);
+  let version = (await ada.client.post(`/api/sites/${site.id}/versions`, { auto_promote: true })).body;
+  while (['queued', 'building'].includes(version.state))
+    version = (await ada.client.get(`/api/sites/${site.id}/versions/${version.id}?wait=60`)).body;
   await ada.client.put(`/api/site-access/${site.id}`, { mode: 'public' });
   // Compressed files come after the version.
   await settled(service, 'builds');
