@@ -11,6 +11,7 @@ import { hostileRequests } from '../harness/hostile-requests.ts';
 import * as texts from '../harness/hostile-texts.ts';
 import { atelier, bench, folder } from './lib.mjs';
 import { hostileActions } from './loop/actions.mjs';
+import { hostileFiles } from './loop/files.mjs';
 import { hostilePages } from './loop/pages.mjs';
 import { makeThings } from './loop/things.mjs';
 
@@ -137,6 +138,7 @@ await bench(async () => {
   await walk(hostileRequests(document, things.ids, texts));
   things.headers = await things.signIn();
   await walk(hostileActions(things, texts));
+  await walk(await hostileFiles(things, service.dataDir));
   await walk(hostilePages(things, texts), false);
 
   const near = [...largest]

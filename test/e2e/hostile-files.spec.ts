@@ -1,3 +1,4 @@
+/** What costs as much as it can is answered. How long it keeps the event loop is measured by `npm run bench -- loop`. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -8,10 +9,6 @@ import { ZipWriter } from '#libs/zip-writer/index.js';
 import { type Person, TestService } from '../harness/service.js';
 import { multipart, Visitor } from '../harness/visitor.js';
 
-/** Far above the 100 ms that are wanted, for machines that are slow. */
-const MAX_MS = 500;
-const TRIES = 3;
-const HOSTILE_MS = 300_000;
 /** Of a file in a form, whose part has a head of 80 KiB. */
 const MAX_NAME_BYTES = 70_000;
 
@@ -25,38 +22,6 @@ beforeAll(async () => {
   workspace = await service.workspace(ada);
 });
 afterAll(() => service.stop());
-
-/**
- * The longest that the event loop was kept from its timers while `work` was done, in the best of some tries. In processor
- * time of this thread: on a busy machine, all waits for others.
- */
-async function longestTurn(work: () => Promise<unknown>): Promise<number> {
-  let best = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < TRIES && best > MAX_MS; round++) {
-    let longest = 0;
-    let last = processorMs();
-    const ticker = setInterval(() => {
-      const now = processorMs();
-      longest = Math.max(longest, now - last);
-      last = now;
-    }, 2);
-    await work();
-    // One more turn sees the end of the last.
-    await new Promise(resolve => setTimeout(resolve, 10));
-    clearInterval(ticker);
-    best = Math.min(best, longest);
-  }
-  return best;
-}
-
-function processorMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
-}
-
-async function expectNoWait(work: () => Promise<unknown>): Promise<void> {
-  expect(await longestTurn(work)).toBeLessThan(MAX_MS);
-}
 
 function put(name: string, content: string | Buffer, id = workspace): void {
   const at = path.join(service.dataDir, 'workspaces', id, name);
@@ -79,32 +44,21 @@ const HOSTILE_BODIES: Record<string, Buffer> = {
 };
 
 describe('a body', () => {
-  it.each(Object.keys(HOSTILE_BODIES))(
-    'of %s keeps nobody else waiting, from whomever it comes',
-    async shape => {
-      const body = HOSTILE_BODIES[shape] as Buffer;
-      const headers = { 'content-type': 'application/json' };
-      await expectNoWait(async () => {
-        const login = await service.stranger.raw('POST', '/api/auth/login', { body, headers });
-        expect([413, 422]).toContain(login.status);
-        const known = await ada.client.raw('POST', '/api/workspaces', { body, headers });
-        expect(known.status).toBe(422);
-      });
-    },
-    HOSTILE_MS,
-  );
+  it.each(Object.keys(HOSTILE_BODIES))('of %s is refused, from whomever it comes', async shape => {
+    const body = HOSTILE_BODIES[shape] as Buffer;
+    const headers = { 'content-type': 'application/json' };
+    const login = await service.stranger.raw('POST', '/api/auth/login', { body, headers });
+    expect([413, 422]).toContain(login.status);
+    const known = await ada.client.raw('POST', '/api/workspaces', { body, headers });
+    expect(known.status).toBe(422);
+  });
 });
 
 describe('a file', () => {
   const files = () => `/api/workspaces/${workspace}/files`;
   const visit = async (file: string) => {
     const shared = await ada.client.post('/api/share', { workspace_id: workspace, path: file });
-    const { pathname } = new URL(shared.body.url);
-    return async () => {
-      const answer = await new Visitor(service.url).visit(pathname);
-      expect(answer.status).toBe(200);
-      return answer.text;
-    };
+    return new Visitor(service.url).visit(new URL(shared.body.url).pathname);
   };
 
   it.each([
@@ -116,74 +70,37 @@ describe('a file', () => {
     ['digits', 'csv', `a\n${'1'.repeat(390_000)}x\n`],
     ['columns', 'csv', ','.repeat(390_000)],
     ['open quotes', 'csv', '"a'.repeat(190_000)],
-  ])(
-    'of %s that is shown (%s) keeps nobody else waiting',
-    async (name, ending, text) => {
-      put(`shown/${name}.${ending}`, text);
-      const look = await visit(`shown/${name}.${ending}`);
-      await expectNoWait(look);
-      expect((await look()).length).toBeGreaterThan(1000);
-    },
-    HOSTILE_MS,
-  );
+  ])('of %s is shown (%s)', async (name, ending, text) => {
+    put(`shown/${name}.${ending}`, text);
+    const { status, text: page } = await visit(`shown/${name}.${ending}`);
+    expect([status, page.length > 1000]).toEqual([200, true]);
+  });
 
-  it(
-    'with more entries than an archive may have is refused at once',
-    async () => {
-      const zip = new ZipWriter();
-      const modified = new Date();
-      const entries = Array.from({ length: 60_000 }, (_, n) => zip.folder({ name: `e${n}`, modified }));
-      put('many.zip', Buffer.concat([...entries, ...zip.end()]));
-      const pack = tar.pack();
-      for (let n = 0; n < 60_000; n++) pack.entry({ name: `e${n}` }, '');
-      pack.finalize();
-      put('many.tar.gz', gzipSync(await buffer(pack as unknown as NodeJS.ReadableStream), { level: 1 }));
-      for (const name of ['many.zip', 'many.tar.gz'])
-        await expectNoWait(async () => {
-          const answer = await ada.client.post(`${files()}/extract`, { path: name, to: 'out' });
-          expect(answer).toMatchObject({ status: 413, body: { detail: expect.stringContaining('50000') } });
-        });
-    },
-    HOSTILE_MS,
-  );
-
-  it.each([
-    ['a text that is nearly found everywhere', `q=${'a'.repeat(900)}b`],
-    ['a text, of any case, that is nearly found everywhere', `q=b${'a'.repeat(900)}`],
-    ['an expression that looks to the end each time', `regex=true&q=${encodeURIComponent('a.*b|a')}`],
-    ['a large expression', `regex=true&q=${encodeURIComponent('(a{0,30}){0,30}b')}`],
-  ])(
-    'is searched for %s without keeping others waiting',
-    async (_, query) => {
-      put('search/alike.txt', 'a'.repeat(4 * MIB));
-      put('search/lines.txt', `${'a'.repeat(60_000)}\n`.repeat(20));
-      await expectNoWait(async () => {
-        const address = `/api/workspaces/${workspace}/search?path=search&${query}`;
-        const answer = await ada.client
-          .raw('GET', address, { signal: AbortSignal.timeout(10_000) })
-          .catch(() => null);
-        await answer?.text();
-      });
-    },
-    HOSTILE_MS,
-  );
+  it('with more entries than an archive may have is refused', async () => {
+    const zip = new ZipWriter();
+    const modified = new Date();
+    const entries = Array.from({ length: 60_000 }, (_, n) => zip.folder({ name: `e${n}`, modified }));
+    put('many.zip', Buffer.concat([...entries, ...zip.end()]));
+    const pack = tar.pack();
+    for (let n = 0; n < 60_000; n++) pack.entry({ name: `e${n}` }, '');
+    pack.finalize();
+    put('many.tar.gz', gzipSync(await buffer(pack as unknown as NodeJS.ReadableStream), { level: 1 }));
+    for (const name of ['many.zip', 'many.tar.gz']) {
+      const answer = await ada.client.post(`${files()}/extract`, { path: name, to: 'out' });
+      expect(answer).toMatchObject({ status: 413, body: { detail: expect.stringContaining('50000') } });
+    }
+  });
 
   it.each([
     ['line ends', '\n'],
     ['short lines', 'a\n'],
     ['quotes', '"'],
     ['signs that nobody sees', '\u0001'],
-  ])(
-    'of nothing but %s is read without keeping others waiting',
-    async (name, unit) => {
-      put(`read/${name}.txt`, unit.repeat((16 * MIB) / unit.length));
-      await expectNoWait(async () => {
-        const answer = await ada.client.get(`${files()}/content?path=read/${name}.txt`);
-        expect(answer).toMatchObject({ status: 200, body: { start_line: 1, truncated: true } });
-      });
-    },
-    HOSTILE_MS,
-  );
+  ])('of nothing but %s is read', async (name, unit) => {
+    put(`read/${name}.txt`, unit.repeat((16 * MIB) / unit.length));
+    const answer = await ada.client.get(`${files()}/content?path=read/${name}.txt`);
+    expect(answer).toMatchObject({ status: 200, body: { start_line: 1, truncated: true } });
+  });
 
   it.each([
     ['nested lists', '['.repeat(30_000)],
@@ -193,36 +110,24 @@ describe('a file', () => {
     ['anchors', `a: &a [${'*a,'.repeat(15_000)}]`],
     ['an open text', `a: "${'\\x'.repeat(20_000)}`],
     ['questions', '? '.repeat(30_000)],
-  ])(
-    'that describes an agent by %s keeps nobody else waiting',
-    async (name, yaml) => {
-      put('.agents/hostile.md', `---\n${yaml}\n---\nDo ${name}.\n`);
-      await expectNoWait(async () => {
-        const answer = await ada.client.get(`/api/workspaces/${workspace}/agents`);
-        expect(answer.status).toBe(200);
-      });
-    },
-    HOSTILE_MS,
-  );
+  ])('that describes an agent by %s is listed', async (name, yaml) => {
+    put('.agents/hostile.md', `---\n${yaml}\n---\nDo ${name}.\n`);
+    const answer = await ada.client.get(`/api/workspaces/${workspace}/agents`);
+    expect(answer.status).toBe(200);
+  });
 
   it.each([
     ['as long as is read', (n: number) => `k${n}: "\\x"`, 8_000],
     ['much longer than is read', (n: number) => `k${n}: 1`, 60_000],
-  ])(
-    'that describes an agent, of which there are many, %s keeps nobody else waiting',
-    async (kind, line, characters) => {
-      const others = await service.workspace(ada);
-      const yaml = Array.from({ length: 10_000 }, (_, n) => line(n))
-        .join('\n')
-        .slice(0, characters);
-      for (let n = 0; n < 60; n++) put(`.agents/${n}.md`, `---\n${yaml}\n---\nDo ${kind}.\n`, others);
-      await expectNoWait(async () => {
-        const answer = await ada.client.get(`/api/workspaces/${others}/agents`);
-        expect(answer.status).toBe(200);
-      });
-    },
-    HOSTILE_MS,
-  );
+  ])('that describes an agent, of which there are many, %s is listed', async (kind, line, characters) => {
+    const others = await service.workspace(ada);
+    const yaml = Array.from({ length: 10_000 }, (_, n) => line(n))
+      .join('\n')
+      .slice(0, characters);
+    for (let n = 0; n < 60; n++) put(`.agents/${n}.md`, `---\n${yaml}\n---\nDo ${kind}.\n`, others);
+    const answer = await ada.client.get(`/api/workspaces/${others}/agents`);
+    expect(answer.status).toBe(200);
+  });
 });
 
 describe('a file that is handed in', () => {
@@ -231,22 +136,16 @@ describe('a file that is handed in', () => {
     ['dots', '.'],
     ['dots and letters', `${'.'.repeat(30_000)}a`],
     ['combining marks', '\u0301\u0316'],
-  ])(
-    'under a name of %s that fills the head of its part keeps nobody else waiting',
-    async (_, unit) => {
-      put('taken/first.txt', 'there');
-      const shared = await ada.client.post('/api/share', {
-        workspace_id: workspace,
-        path: 'taken',
-        allow: 'upload',
-      });
-      const { pathname } = new URL(shared.body.url);
-      const name = unit.repeat(MAX_NAME_BYTES / Buffer.byteLength(unit));
-      await expectNoWait(async () => {
-        const answer = await new Visitor(service.url).visit(`${pathname}/upload`, multipart([[name, 'x']]));
-        expect(answer.status).toBe(200);
-      });
-    },
-    HOSTILE_MS,
-  );
+  ])('under a name of %s that fills the head of its part is taken', async (_, unit) => {
+    put('taken/first.txt', 'there');
+    const shared = await ada.client.post('/api/share', {
+      workspace_id: workspace,
+      path: 'taken',
+      allow: 'upload',
+    });
+    const { pathname } = new URL(shared.body.url);
+    const name = unit.repeat(MAX_NAME_BYTES / Buffer.byteLength(unit));
+    const answer = await new Visitor(service.url).visit(`${pathname}/upload`, multipart([[name, 'x']]));
+    expect(answer.status).toBe(200);
+  });
 });

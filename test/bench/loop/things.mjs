@@ -78,6 +78,7 @@ export async function makeThings({ url, credentials, dataDir }) {
     headers,
     signIn,
     workspace: workspace_id,
+    newWorkspace: async () => (await post('/api/workspaces', { name: 'More', organization_id })).id,
     hook: pageOf(hooked.secrets[0]),
     pages: { folder: pageOf(folder), upload: pageOf(upload), file: pageOf(shared) },
     actions: await Promise.all(actions.map(({ name }) => get(`/api/actions/${name}`))),
