@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -20,6 +20,7 @@ import { AgentClient } from '../harness/agent.js';
 import { Client } from '../harness/client.js';
 import { baseEnvironment, SERVICE } from '../harness/command.js';
 import { TestDatabase } from '../harness/database.js';
+import { freePort } from '../harness/free-port.js';
 import { parseMetrics, sumOf } from '../harness/prometheus.js';
 import { Visitor } from '../harness/visitor.js';
 
@@ -81,19 +82,6 @@ function folder(): string {
   return made;
 }
 
-async function freePort(): Promise<{ port: number; server: Server }> {
-  const server = createServer().listen(0, '0.0.0.0');
-  await once(server, 'listening');
-  return { port: (server.address() as { port: number }).port, server };
-}
-
-async function unusedPort(): Promise<number> {
-  const { port, server } = await freePort();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 function launch(environment: Record<string, string>): ServiceProcess {
   const env = { ...baseEnvironment(), LOG_FORMAT: 'json', ...environment };
   return new ServiceProcess(spawn(process.execPath, [SERVICE], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
@@ -115,7 +103,7 @@ class Standing {
   constructor(private readonly more: () => Promise<Record<string, string>> = async () => ({})) {}
 
   async environment(): Promise<Record<string, string> & { PORT: string }> {
-    this.settings ??= { DATA_DIR: this.dataDir, PORT: `${await unusedPort()}`, ...(await this.more()) };
+    this.settings ??= { DATA_DIR: this.dataDir, PORT: `${await freePort()}`, ...(await this.more()) };
     return this.settings as Record<string, string> & { PORT: string };
   }
 
@@ -304,7 +292,7 @@ describe('with the embedded database', () => {
 
   it('says in one sentence that the folder is in use', async () => {
     await standing.running();
-    const second = start({ ...(await standing.environment()), PORT: String(await unusedPort()) });
+    const second = start({ ...(await standing.environment()), PORT: String(await freePort()) });
     expect(await second.exited).toBe(1);
     expect(second.output).toMatch(/^\nAtelier cannot run: .+\.\n$/m);
     expect(second.output).not.toContain('    at ');
@@ -407,7 +395,7 @@ describe('with a database of the operator', () => {
 
   it('logs one set-up token, whichever of several processes starts first', async () => {
     const DATABASE_URL = (await emptyDatabase()).url;
-    const ports = [await unusedPort(), await unusedPort(), await unusedPort()];
+    const ports = [await freePort(), await freePort(), await freePort()];
     const DATA_DIR = folder();
     const services = ports.map(port => start({ DATABASE_URL, DATA_DIR, PORT: `${port}`, ROLE: 'api' }));
     await Promise.all(services.map(service => service.says(/Atelier is ready/)));
@@ -440,8 +428,10 @@ describe('with a database of the operator', () => {
   });
 
   it('says in one sentence that the port is in use', async () => {
-    const { port, server } = await freePort();
+    const port = await freePort();
+    const server = createServer().listen(port, '0.0.0.0');
     leftovers.push(() => server.close());
+    await once(server, 'listening');
     const service = start({ DATABASE_URL: (await database()).url, DATA_DIR: folder(), PORT: String(port) });
     expect(await service.exited).toBe(1);
     expect(service.output).toContain(

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,8 +10,10 @@ import { NumberedChanges, Scans } from '../../src/workspaces/changes/index.js';
 import { SandboxesService } from '../../src/workspaces/sandboxes/index.js';
 import { ServiceProcess } from '../faults/service-process.js';
 import { AgentClient } from '../harness/agent.js';
-import { Client, type StreamEvent } from '../harness/client.js';
+import { Client, type Json, type StreamEvent } from '../harness/client.js';
 import { folderBecomes } from '../harness/folder.js';
+import { freePort } from '../harness/free-port.js';
+import { keepingOpen } from '../harness/open-changes.js';
 import { type Person, TestService } from '../harness/service.js';
 
 let service: TestService;
@@ -51,12 +52,7 @@ const watch = (
 const isOf = (at: string) => (event: StreamEvent) => event.data.path === at;
 const brief = ({ id, data }: StreamEvent) => [id, data.kind, data.path];
 
-/** Holds the changes so far open, so that further writes become part of them however slow this machine is. */
-const holdOpen = (workspace: string) =>
-  service.database.query(
-    `update workspace_change set created_at = now() + interval '1 hour' where workspace_id = $1 and id is null`,
-    [workspace],
-  );
+/** As if nothing was written for a while to what was kept open. */
 const settle = (workspace: string) =>
   service.database.query(
     `update workspace_change set created_at = now() - interval '2 seconds' where workspace_id = $1 and id is null`,
@@ -77,14 +73,16 @@ const bash = (workspace: string, command: string, runId?: string) =>
 describe('what callers write', () => {
   it('is in one order, with who wrote, and ids that rise by one', async () => {
     const workspace = await service.workspace(ada);
-    const { body: entry } = await write(workspace, 'a.txt', 'one');
-    await write(workspace, 'b.txt', 'two');
-    await ada.client.post(`${files(workspace)}/move`, { from: 'b.txt', to: 'c.txt' });
-    await ada.client.post(`${files(workspace)}/copy`, { from: 'c.txt', to: 'dir/d.txt' });
-    await ada.client.post(`${files(workspace)}/mkdir`, { path: 'empty' });
-    await holdOpen(workspace);
-    await ada.client.post(`${files(workspace)}/mkdir`, { path: 'empty' });
-    await ada.client.delete(`${files(workspace)}?path=dir&recursive=true`);
+    let entry: Json;
+    await keepingOpen(service, async () => {
+      ({ body: entry } = await write(workspace, 'a.txt', 'one'));
+      await write(workspace, 'b.txt', 'two');
+      await ada.client.post(`${files(workspace)}/move`, { from: 'b.txt', to: 'c.txt' });
+      await ada.client.post(`${files(workspace)}/copy`, { from: 'c.txt', to: 'dir/d.txt' });
+      await ada.client.post(`${files(workspace)}/mkdir`, { path: 'empty' });
+      await ada.client.post(`${files(workspace)}/mkdir`, { path: 'empty' });
+      await ada.client.delete(`${files(workspace)}?path=dir&recursive=true`);
+    });
     await settle(workspace);
     await write(workspace, 'end', '');
     const events = await watch(workspace, isOf('end'));
@@ -107,9 +105,9 @@ describe('what callers write', () => {
   it('is one change where one writer writes to one path within a second, and goes on after any number', async () => {
     const workspace = await service.workspace(ada);
     const key = await service.key(ada);
-    await write(workspace, 'a.txt', '1', key);
-    await holdOpen(workspace);
-    for (const content of ['12', '123', '1234']) await write(workspace, 'a.txt', content, key);
+    await keepingOpen(service, async () => {
+      for (const content of ['1', '12', '123', '1234']) await write(workspace, 'a.txt', content, key);
+    });
     await settle(workspace);
     await write(workspace, 'end', '');
     const events = await watch(workspace, isOf('end'));
@@ -351,7 +349,7 @@ describe('a service that dies', () => {
     const workspace = await service.workspace(ada);
     const key = await service.key(ada);
     await write(workspace, 'before', '');
-    const port = String(await unusedPort());
+    const port = String(await freePort());
     const first = await ServiceProcess.start(service, { PORT: port });
     const there = new Client(`http://127.0.0.1:${port}`, key.headers);
     await write(workspace, 'api.txt', 'x', there);
@@ -406,12 +404,3 @@ describe('a service that dies', () => {
     expect(readdirSync(path.join(service.dataDir, 'scans'))).toEqual([]);
   });
 });
-
-async function unusedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}

@@ -1,11 +1,30 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** A port that is free right now, for a service that has to know its own address before it listens. */
+/**
+ * Below those that systems give to sockets which ask for none: such a socket cannot take one between the look and its use.
+ * Browsers refuse some lower ones.
+ */
+const FIRST = 11_000;
+const MAX_WORKERS = 10;
+const PER_WORKER = 2_000;
+
+/** Each worker of Jest has ports of its own, and begins anywhere among them, as others may test on this machine. */
+const own = FIRST + (Number(process.env.JEST_WORKER_ID ?? 0) % MAX_WORKERS) * PER_WORKER;
+let next = randomInt(PER_WORKER);
+
+/** A port that is free on all addresses, for a service that has to know its own address before it listens. */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = own + (next++ % PER_WORKER);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
   const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise(resolve => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('A TCP server has a port');
-  return address.port;
+  return new Promise(resolve => {
+    server.once('error', () => resolve(false));
+    server.listen(port, () => server.close(() => resolve(true)));
+  });
 }
