@@ -101,6 +101,17 @@ describe('a run that fails', () => {
     expect(before).toMatchObject({ stop_reason: 'expectation_failed', chat_id: expect.any(String) });
     expect(before.chat_id).not.toBe(run.chat_id);
     expect(before.call_id).not.toBe(run.call_id);
+
+    const url = `/api/automation/runs/${run.run_id}/events`;
+    const all = await own.client.events(url);
+    expect(all.map(({ id }) => Number(id))).toEqual(all.map((_, at) => at + 1));
+    const started = all.filter(({ event }) => event === 'run.started');
+    expect(started.map(({ data }) => data.call_id)).toEqual([before.call_id, run.call_id]);
+    expect(all.at(-1)).toMatchObject({ event: 'run.completed' });
+    for (const after of [3, all.length - 2, all.length, all.length + 5])
+      expect(await own.client.events(url, { headers: { 'last-event-id': String(after) } })).toEqual(
+        all.slice(Math.min(after, all.length - 1)),
+      );
   });
 });
 

@@ -91,9 +91,20 @@ class WorkspaceAutomations implements EventLog {
   }
 }
 
-/** The events of its agent, under their own numbers; of a script, what it prints, and how it ended. */
+/** The agent of one try of a run. */
+interface Try {
+  readonly callId: string;
+  /** Events of the tries before it. */
+  readonly base: number;
+  readonly events: EventLog;
+}
+
+/** The events of its agents, try after try, or what its script prints; and how it ended. Numbers rise through all tries. */
 class RunLog implements EventLog {
-  private agent: EventLog | undefined;
+  private current: Try | undefined;
+  private before: Try | undefined;
+  private readonly ended = new Set<string>();
+  private base = 0;
 
   constructor(
     private readonly runs: AutomationRunsStore,
@@ -104,22 +115,39 @@ class RunLog implements EventLog {
   ) {}
 
   get topic(): Topic {
-    return this.agent?.topic ?? automationRunTopic(this.id);
+    return this.current?.events.topic ?? automationRunTopic(this.id);
   }
 
   async read(after: number, signal: AbortSignal): Promise<LogPage> {
-    if (this.agent) return this.agent.read(after, signal);
+    if (this.current) return this.readTry(this.current, after, signal);
     const run = await this.runs.find(this.id);
     if (!run) return { events: [], isLast: true };
-    if (run.call_id !== null) {
-      this.agent = this.agents.of(run.call_id, this.whose);
+    if (run.kind === 'script') return this.readScript(run, after);
+    const calls = [...run.tries.map(({ call_id }) => call_id), run.call_id];
+    const callId = calls.find(id => id !== null && !this.ended.has(id));
+    if (callId) {
+      this.current = { callId, base: this.base, events: this.agents.of(callId, this.whose) };
       return { events: [], isAgain: true };
     }
-    return this.readScript(run, after);
+    if (run.state !== 'done') return { events: [] };
+    // How its last agent ended has been told.
+    return { events: run.call_id === null ? [endOf(run, this.base + 1)] : [], isLast: true };
   }
 
   async end(): Promise<ServerEvent | undefined> {
-    return this.agent?.end?.();
+    return this.before && lastOf(this.before);
+  }
+
+  private async readTry(one: Try, after: number, signal: AbortSignal): Promise<LogPage> {
+    const { isLast, ...page } = await one.events.read(Math.max(0, after - one.base), signal);
+    const events = page.events.map(event => ({ ...event, id: event.id + one.base }));
+    if (!isLast) return { ...page, events };
+    // Another try may follow.
+    this.base = events.at(-1)?.id ?? (await lastOf(one))?.id ?? one.base;
+    this.ended.add(one.callId);
+    this.before = one;
+    this.current = undefined;
+    return { events, isAgain: true };
   }
 
   private async readScript(run: AutomationRunRow, after: number): Promise<LogPage> {
@@ -129,13 +157,18 @@ class RunLog implements EventLog {
     }));
     if (pieces.length === MAX_PIECES) return { events, isAgain: true };
     if (run.state !== 'done') return { events };
-    const { status, stop_reason, error, exit_code } = run;
-    const event = status === 'completed' ? 'run.completed' : 'run.failed';
     // Under the same number also for who resumes behind it.
     const id = (pieces.at(-1)?.number ?? (await this.runs.newestPrinted(this.id))) + 1;
-    return {
-      events: [...events, { id, event, data: { status, stop_reason, error, exit_code } }],
-      isLast: true,
-    };
+    return { events: [...events, endOf(run, id)], isLast: true };
   }
+}
+
+async function lastOf({ base, events }: Try): Promise<ServerEvent | undefined> {
+  const last = await events.end?.();
+  return last && { ...last, id: last.id + base };
+}
+
+function endOf({ status, stop_reason, error, exit_code }: AutomationRunRow, id: number): ServerEvent {
+  const event = status === 'completed' ? 'run.completed' : 'run.failed';
+  return { id, event, data: { status, stop_reason, error, exit_code } };
 }
