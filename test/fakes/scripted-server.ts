@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { parseJson } from '#libs/exact-json/index.js';
 
 export interface FakeToolCall {
@@ -144,6 +145,7 @@ export abstract class ScriptedServer {
       this.#notify();
     });
     const request = await readRequest(incoming);
+    if (!request) return;
     this.requests.push(request);
     this.#notify();
     const answered = this.answered(request);
@@ -180,10 +182,11 @@ export abstract class ScriptedServer {
   }
 }
 
-async function readRequest(incoming: IncomingMessage): Promise<FakeRequest> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString('utf8');
+/** Undefined where the client, which a test may have killed, is gone before it has sent everything. */
+async function readRequest(incoming: IncomingMessage): Promise<FakeRequest | undefined> {
+  const body = await buffer(incoming).catch(() => undefined);
+  if (!body) return undefined;
+  const text = body.toString('utf8');
   return {
     method: incoming.method ?? '',
     path: incoming.url ?? '',

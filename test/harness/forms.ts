@@ -64,7 +64,7 @@ export class Forms {
   }
 
   /** Resolves once nothing waits to be written; nothing tells of it from outside. */
-  async written(made: SharedForm, milliseconds = 30_000): Promise<Json> {
+  async written(made: SharedForm, milliseconds = 200_000): Promise<Json> {
     for (const end = Date.now() + milliseconds; ; await new Promise(done => setTimeout(done, 50))) {
       const now = await this.read(made);
       if (now.waiting === 0) return now;

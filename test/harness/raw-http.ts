@@ -7,14 +7,17 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Sends bytes as they are, which no HTTP client would, and reads until the service closes the connection. */
+/**
+ * Sends bytes as they are, which no HTTP client would, and reads until the service closes the connection; with a reset, where
+ * it has answered before it has read everything.
+ */
 export async function sendRaw(url: string, bytes: string): Promise<RawAnswer> {
   const socket = await connected(url);
   const chunks: Buffer[] = [];
   socket.on('data', chunk => chunks.push(chunk));
   socket.write(bytes);
   await new Promise<void>((resolve, reject) => {
-    socket.once('close', () => resolve()).once('error', reject);
+    socket.once('close', () => resolve()).once('error', error => chunks.length === 0 && reject(error));
   });
   return parse(Buffer.concat(chunks).toString());
 }

@@ -3,7 +3,7 @@ import type { TestService } from './service.js';
 
 const HOUR_MS = 3_600_000;
 /** Longer than what a test does with schedules of each full hour. */
-const MARGIN_MS = 150_000;
+const MARGIN_MS = 240_000;
 
 /** Resolves when no full hour is near: schedules of each hour fire then by themselves. To be called before they are deployed. */
 export async function awayFromTheHour(): Promise<void> {

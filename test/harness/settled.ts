@@ -13,11 +13,23 @@ export function jobCompleted({ app }: TestService, queue: string): Promise<void>
   return new Promise(resolve => worker?.once('completed', () => resolve()));
 }
 
+/** Resolves when this process has ended one more job of `queue`, also one that failed for good. */
+function jobEnded({ app }: TestService, queue: string): Promise<void> {
+  const worker = app.get(Queues, { strict: false }).worker(queue) as EventEmitter;
+  return new Promise(resolve => {
+    const end = () => {
+      worker.off('completed', end).off('failed', end);
+      resolve();
+    };
+    worker.on('completed', end).on('failed', end);
+  });
+}
+
 /** Waits until every job of these queues is done, one queue after the other. */
 export async function settled(service: TestService, ...queues: string[]): Promise<void> {
   for (const queue of queues)
     for (;;) {
-      const next = jobCompleted(service, queue);
+      const next = jobEnded(service, queue);
       const left = await service.database.query(
         'select id from accepted_job where queue = $1 and failed_at is null',
         [queue],
