@@ -320,7 +320,9 @@ it(
       await schedules.makeDue([id]);
       await still.reached();
       deploying = own.deploy(path);
-      while ((await rows('select 1 from pg_locks where not granted')).length < 2) await sleep(20);
+      const waiting = `select distinct l.pid from pg_locks l join pg_stat_activity a on a.pid = l.pid
+        where not l.granted and a.datname = current_database()`;
+      while ((await rows(waiting)).length < 2) await sleep(20);
       await still.letGo();
       expect(await deploying).toMatchObject({ version: 2, state: 'live' });
       await schedules.settled([id]);

@@ -9,8 +9,8 @@ import { allGone, oneThere } from './processes.js';
 import { ServiceProcess } from './service-process.js';
 
 const PATIENCE = 300_000;
-/** Far more than anything here may take, far less than for ever. */
-const MAX_MS = 40_000;
+/** Far more than anything here takes on a slow machine, far less than for ever. */
+const MAX_MS = 150_000;
 /** A message of a kind that there is not, in the middle of a conversation. */
 const UNKNOWN = Buffer.from('R\0\0\0\x08\0\0\0\x63', 'latin1');
 

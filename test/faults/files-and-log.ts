@@ -50,10 +50,20 @@ export async function filesUnlikeTheirLog(service: TestService, workspace: strin
  */
 function filesBelow(root: string): Map<string, string> {
   const found = new Map<string, string>();
-  for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
+  for (const name of namesBelow(root)) {
     const stats = lstatSync(path.join(root, name), { bigint: true, throwIfNoEntry: false });
-    if (stats?.isFile() && !path.basename(name).startsWith('.atelier-tmp-'))
+    if (stats?.isFile())
       found.set(name, `"${[stats.ino, stats.size, stats.mtimeNs].map(n => n.toString(36)).join('-')}"`);
   }
   return found;
+}
+
+/** Names of everything below a folder but temporary files and folders, into which it does not look. */
+export function namesBelow(root: string, folder = ''): string[] {
+  return readdirSync(path.join(root, folder), { withFileTypes: true })
+    .filter(({ name }) => !name.startsWith('.atelier-tmp-'))
+    .flatMap(entry => {
+      const name = path.join(folder, entry.name);
+      return entry.isDirectory() ? [name, ...namesBelow(root, name)] : [name];
+    });
 }

@@ -20,7 +20,7 @@ let agent: AgentClient;
 let workers: Workers;
 
 beforeAll(async () => {
-  ground = await startAgents({ ROLE: 'api', OPENAI_COMPATIBLE_MODELS: 'small', MODEL_TIMEOUT_SECONDS: '3' });
+  ground = await startAgents({ ROLE: 'api', OPENAI_COMPATIBLE_MODELS: 'small' });
   ({ model, service, ada, agent } = ground);
   workers = new Workers(ground);
 }, PATIENCE);
@@ -87,7 +87,7 @@ it(
     const beside = await Promise.all(Array.from({ length: 3 }, () => agent.send('beside', place)));
     for (let deaths = 0; deaths < 5; deaths++) {
       const from = model.requests.length;
-      const carrier = await workers.start({ MODEL_TIMEOUT_SECONDS: '100' });
+      const carrier = await workers.start();
       await model.received(from + (deaths < 2 ? 1 + beside.length : 1));
       expect((await agent.run('other', place)).result.response).toBe('Fine.');
       await carrier.kill();
@@ -112,7 +112,7 @@ it(
 it(
   'ends a run whose provider does not answer, in words one can act on, while others go on',
   async () => {
-    await workers.start();
+    await workers.start({ MODEL_TIMEOUT_SECONDS: '5' });
     model.otherwise(request =>
       messagesOf(request)[1].content === 'hang' ? { hang: true } : { text: 'Fine.' },
     );

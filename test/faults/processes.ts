@@ -1,13 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+const PATIENCE = 200_000;
+
 /** Ids of the machine's processes whose command line holds `marker`. */
 function processesWith(marker: string): string[] {
   return readdirSync('/proc').filter(id => /^\d+$/.test(id) && commandLine(id).includes(marker));
 }
 
 /** Resolves when there is a process with `marker`: a command prints before what follows in it has begun. */
-export async function oneThere(marker: string, milliseconds = 20_000): Promise<void> {
+export async function oneThere(marker: string, milliseconds = PATIENCE): Promise<void> {
   const deadline = Date.now() + milliseconds;
   while (processesWith(marker).length === 0) {
     if (Date.now() > deadline) throw new Error(`there is no ${marker}`);
@@ -16,7 +18,7 @@ export async function oneThere(marker: string, milliseconds = 20_000): Promise<v
 }
 
 /** Resolves when no process with `marker` is left; the end of somebody else's process is no event that we get. */
-export async function allGone(marker: string, milliseconds = 5_000): Promise<void> {
+export async function allGone(marker: string, milliseconds = PATIENCE): Promise<void> {
   const deadline = Date.now() + milliseconds;
   while (processesWith(marker).length > 0) {
     if (Date.now() > deadline)

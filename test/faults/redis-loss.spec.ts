@@ -64,7 +64,7 @@ describe.each(['PostgreSQL', 'Redis'])('when the queue in %s loses what it has',
 
   /** Waits for what cannot be subscribed to. */
   async function until(isSo: () => Promise<boolean>): Promise<void> {
-    const end = Date.now() + 120_000;
+    const end = Date.now() + 200_000;
     while (!(await isSo())) {
       if (Date.now() > end) throw new Error(`it never came to that: ${isSo}`);
       await sleep(100);

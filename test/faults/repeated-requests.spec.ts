@@ -8,7 +8,7 @@ import { type Person, TestService } from '../harness/service.js';
 import { Standstill } from './standstill.js';
 import { Workers } from './workers.js';
 
-const PATIENCE = 120_000;
+const PATIENCE = 300_000;
 
 let service: TestService;
 let ada: Person;
@@ -76,7 +76,7 @@ async function standingStill(
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 60_000;
+  const end = Date.now() + 200_000;
   while (!(await isSo())) {
     if (Date.now() > end) throw new Error(`it never came to that: ${isSo}`);
     await sleep(50);

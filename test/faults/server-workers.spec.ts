@@ -85,7 +85,7 @@ async function ask(change: (address: Json) => Json = address => address): Promis
   const instance = await instances.current(server.id);
   if (!instance) throw new Error('It does not run');
   const at = { ...instance, address: change(instance.address ?? {}) };
-  const socket = await connections.connect(at, AbortSignal.timeout(10_000));
+  const socket = await connections.connect(at, AbortSignal.timeout(100_000));
   socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
   return text(socket);
 }

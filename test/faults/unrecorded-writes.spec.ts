@@ -9,12 +9,13 @@ import tar from 'tar-stream';
 import { AgentClient } from '../harness/agent.js';
 import { Client, type Json } from '../harness/client.js';
 import { freePort } from '../harness/free-port.js';
+import { connected } from '../harness/raw-http.js';
 import { type Person, TestService } from '../harness/service.js';
 import { filesUnlikeTheirLog } from './files-and-log.js';
 import { ServiceProcess } from './service-process.js';
 
 const UNPACKED = 400;
-const PATIENCE = 120_000;
+const PATIENCE = 300_000;
 
 /** This process lives on, and serves HTTP alone: those that are killed are others. */
 let service: TestService;
@@ -92,6 +93,18 @@ class Files {
     client.put(`${this.base}/content`, { path: name, content });
   upload = (client: Client, name: string, body: Buffer) =>
     client.raw('PUT', `${this.base}/upload?path=${name}`, { body: new Uint8Array(body) });
+  /** An upload of which half is sent, and the rest never. */
+  async beginUpload({ url, headers }: Client, name: string): Promise<{ closed: Promise<unknown> }> {
+    const socket = await connected(url);
+    socket.on('error', () => undefined);
+    const closed = new Promise(resolve => socket.resume().once('close', resolve));
+    const lines = Object.entries({ host: 'localhost', 'content-length': '2000000', ...headers });
+    socket.write(`PUT ${this.base}/upload?path=${name} HTTP/1.1\r\n`);
+    socket.write(`${lines.map(([key, value]) => `${key}: ${value}`).join('\r\n')}\r\n\r\n`);
+    socket.write(Buffer.alloc(1_000_000, 'x'));
+    return { closed };
+  }
+
   post = (client: Client, action: string, body: Json) => client.post(`${this.base}/${action}`, body);
   remove = (client: Client, name: string) => client.delete(`${this.base}?path=${name}&recursive=true`);
   history = async (name: string): Promise<Json[]> =>
@@ -221,10 +234,10 @@ it(
     await files.put(ada.client, 'kept', 'one');
     await files.history('');
     const { process, client } = await startOther();
-    const answer = files.upload(client, 'kept', Buffer.alloc(50_000_000, 'x')).catch(() => 'broken');
+    const uploading = await files.beginUpload(client, 'kept');
     await until(() => temporaries(files.root).length > 0);
     await process.kill();
-    expect(await answer).toBe('broken');
+    await uploading.closed;
     const restarted = await startOther();
     expect(temporaries(files.root)).toEqual([]);
     expect((await files.history('')).map(({ path }) => path)).toEqual(['kept']);
@@ -241,9 +254,12 @@ it(
     const files = new Files(await service.workspace(ada));
     await files.upload(ada.client, 'many.tar', await archive());
     const { process, client } = await startOther();
+    // It is not recorded, and so not over, however late this process sees its files.
+    const log = await holdLog();
     const answer = files.post(client, 'extract', { path: 'many.tar', to: 'out' }).catch(() => 'broken');
     await until(() => existsSync(files.on('out/d6/f6')));
     await process.kill();
+    await log.release();
     expect(await answer).toBe('broken');
     // Also temporary files are gone, though no process was started since.
     await until(async () => (await filesUnlikeTheirLog(service, files.workspace)).length === 0);
