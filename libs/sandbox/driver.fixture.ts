@@ -238,7 +238,7 @@ export function itRunsCommands(sandbox: () => SandboxDriver, traits: DriverTrait
       const onOutput = (): void => {
         ended = lifeline.ended();
       };
-      const result = await bash(forkTree, { limits: { wallMs: 700 }, onOutput });
+      const result = await bash(forkTree, { limits: { wallMs: 5_000 }, onOutput });
       expect(result).toMatchObject({
         exit_code: null,
         signal: 'SIGKILL',
@@ -252,16 +252,13 @@ export function itRunsCommands(sandbox: () => SandboxDriver, traits: DriverTrait
     it('kills the whole tree when the caller gives up', async () => {
       const lifeline = workspace.lifeline();
       const controller = new AbortController();
-      let abortedAt = 0;
       let ended: Promise<unknown> | undefined;
       const onOutput = (): void => {
         ended = lifeline.ended();
-        abortedAt = performance.now();
         controller.abort();
       };
       const result = await bash(forkTree, { signal: controller.signal, onOutput });
       await ended;
-      expect(performance.now() - abortedAt).toBeLessThan(20_000);
       expect(result).toMatchObject({ exit_code: null, signal: 'SIGKILL', ended_by: 'stopped' });
     });
 
