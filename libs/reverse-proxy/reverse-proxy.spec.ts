@@ -695,7 +695,7 @@ describe('connections', () => {
 });
 
 describe('the status of a server', () => {
-  const statusAt = async (serve: (socket: Socket) => void, signal = AbortSignal.timeout(10_000)) => {
+  const statusAt = async (serve: (socket: Socket) => void, signal = AbortSignal.timeout(100_000)) => {
     bench.answerBy(serve);
     const socket = await bench.upstream.open(signal);
     return statusOf(socket.socket, { path: '/health?x=1', host: 'localhost:3000', signal });

@@ -14,9 +14,16 @@ function listers(): number[] {
   const children = readdirSync('/proc/self/task').flatMap(task =>
     readFileSync(`/proc/self/task/${task}/children`, 'utf8').trim().split(' '),
   );
-  return children
-    .filter(pid => pid !== '' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(workspace.at('')))
-    .map(Number);
+  return children.filter(pid => pid !== '' && commandOf(pid).includes(workspace.at(''))).map(Number);
+}
+
+/** Children of other tests may end meanwhile. */
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 describe('Snapshot', () => {
