@@ -6,23 +6,27 @@ import type { TestService } from './service.js';
  * an error, such as of a lock that it renews late: nobody may wait for this any more.
  */
 export function jobCompleted({ app }: TestService, queue: string): Promise<void> {
-  const worker = app
-    .get(Queues, { strict: false })
-    .workers()
-    .find(({ name }) => name === queue);
+  const worker = workerOf(app, queue);
   return new Promise(resolve => worker?.once('completed', () => resolve()));
 }
 
 /** Resolves when this process has ended one more job of `queue`, also one that failed for good. */
 function jobEnded({ app }: TestService, queue: string): Promise<void> {
-  const worker = app.get(Queues, { strict: false }).worker(queue) as EventEmitter;
+  const worker = workerOf(app, queue);
   return new Promise(resolve => {
     const end = () => {
-      worker.off('completed', end).off('failed', end);
+      worker?.off('completed', end).off('failed', end);
       resolve();
     };
-    worker.on('completed', end).on('failed', end);
+    worker?.on('completed', end).on('failed', end);
   });
+}
+
+function workerOf(app: TestService['app'], queue: string) {
+  return app
+    .get(Queues, { strict: false })
+    .workers()
+    .find(({ name }) => name === queue);
 }
 
 /** Waits until every job of these queues is done, one queue after the other. */
