@@ -172,5 +172,5 @@ it(
       expect([name, known.has(digest(readFileSync(path.join(copy, name))))]).toEqual([name, true]);
     expect(await process.stop()).toBe(0);
   },
-  (ROUNDS + 1) * 60_000,
+  (ROUNDS + 1) * 150_000,
 );
