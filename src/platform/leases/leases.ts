@@ -83,14 +83,15 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
     }, HEARTBEAT_MS).unref();
   }
 
-  beforeApplicationShutdown(): void {
+  /** No further recovery begins: it would need the database while that is closed. */
+  async beforeApplicationShutdown(): Promise<void> {
     this.isEnding = true;
+    await this.recovering;
   }
 
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     await this.beating;
-    await this.recovering;
     clearTimeout(this.expiry);
   }
 
@@ -252,7 +253,7 @@ export class Leases implements OnApplicationBootstrap, BeforeApplicationShutdown
   private async runHandlers(): Promise<void> {
     for (const [kind, handler] of this.handlers)
       try {
-        await handler();
+        if (!this.isEnding) await handler();
       } catch (error) {
         this.log.warn({ err: error, kind }, 'recovery failed; it is tried again');
       }
