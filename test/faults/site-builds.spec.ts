@@ -8,6 +8,7 @@ import { Sites } from '../harness/sites.js';
 import { Visitor } from '../harness/visitor.js';
 import { Barrier } from './barrier.js';
 import { allGone, oneThere } from './processes.js';
+import { Standstill } from './standstill.js';
 import { Workers } from './workers.js';
 
 const PATIENCE = 300_000;
@@ -85,9 +86,13 @@ describe('a worker is killed', () => {
       const command = `cd ${site.slug} && for n in $(seq ${MANY}); do echo $n > $n.txt; done`;
       await ada.client.post(`/api/workspaces/${sites.workspace}/tools/bash`, { input: { command } });
       const version = await sites.begin(site);
+      // However late this process sees that it copies, it cannot publish.
+      const barrier = await Barrier.raise(service, 'site');
       const worker = await workers.start();
       await until(version, ({ state }) => state === 'building');
       await worker.kill();
+      await barrier.undo();
+      await barrier.lift();
       expect((await row(version)).state).toBe('building');
       await recovers(site, version, 1);
       expect((await sites.read(version)).files).toBe(MANY + 1);
@@ -164,10 +169,16 @@ describe('a worker is killed', () => {
       const command = `cd ${site.slug} && for n in $(seq ${MANY}); do printf "$n%.0s " $(seq 300) > $n.txt; done`;
       await ada.client.post(`/api/workspaces/${sites.workspace}/tools/bash`, { input: { command } });
       const version = await sites.begin(site);
+      const still = await Standstill.begin(service, {
+        ...{ table: 'site_version', event: 'before update' },
+        when: `old.state = 'built' and new.manifest_hash is distinct from old.manifest_hash`,
+      });
       const worker = await workers.start();
       await until(version, ({ state }) => state === 'built');
       const { manifest_hash: uncompressed } = await row(version);
       await worker.kill();
+      await still.undo();
+      await still.end();
       expect(await sites.shown(site, `/${MANY}.txt`)).toMatch(new RegExp(`^${MANY} ${MANY} `));
       await workers.start();
       await until(version, ({ manifest_hash }) => manifest_hash !== uncompressed);
@@ -231,14 +242,14 @@ describe('a program of a build', () => {
       const { site, marker } = await endless();
       const version = await sites.begin(site);
       const worker = await workers.start();
-      await oneThere(marker, 120_000);
+      await oneThere(marker);
       await worker.kill();
       await allGone(marker);
       await workers.start();
-      await oneThere(marker, 120_000);
+      await oneThere(marker);
       expect(await row(version)).toMatchObject({ state: 'building', losses: 1 });
       await ada.client.post(`/api/sites/${site.id}/versions/${version.id}/cancel`);
-      await allGone(marker, 2_000);
+      await allGone(marker);
       expect(await sites.ended(version)).toMatchObject({ state: 'cancelled' });
     },
     PATIENCE,
@@ -250,13 +261,13 @@ describe('a program of a build', () => {
       const { site, marker } = await endless();
       const version = await sites.begin(site);
       const worker = await workers.start();
-      await oneThere(marker, 120_000);
+      await oneThere(marker);
       expect(await worker.stop()).toBe(0);
       expect(worker.errors).toEqual([]);
       await allGone(marker);
       expect(await row(version)).toMatchObject({ state: 'queued', losses: 0, holder: null });
       await workers.start();
-      await oneThere(marker, 120_000);
+      await oneThere(marker);
       await ada.client.delete(`/api/sites/${site.id}`);
       await allGone(marker);
     },

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -13,7 +14,7 @@ import { ServiceProcess } from './service-process.js';
 const MEBIBYTE = 1024 * 1024;
 const ANSWER = `${'x'.repeat(MEBIBYTE - 1)} `.repeat(30);
 const WATCHERS = 50;
-const SLOW_READER_SECONDS = 2;
+const SLOW_READER_SECONDS = 5;
 const PATIENCE = 300_000;
 
 let ground: AgentGround;
@@ -51,6 +52,18 @@ async function askWithoutReading(path: string): Promise<Socket> {
   return socket;
 }
 
+/**
+ * Resolves when the service has let go of a connection of which nothing is read, so that its end is not heard of either: its
+ * side of it (`/proc/net/tcp`, in hexadecimal) is not established (01) any more.
+ */
+async function letGo(socket: Socket): Promise<void> {
+  const [theirs, ours] = [socket.remotePort, socket.localPort].map(port =>
+    (port ?? 0).toString(16).toUpperCase().padStart(4, '0'),
+  );
+  const established = new RegExp(`: [0-9A-F]{8}:${theirs} [0-9A-F]{8}:${ours} 01 `);
+  while (established.test(readFileSync('/proc/net/tcp', 'utf8'))) await sleep(200);
+}
+
 /** All that comes yet, until the service closes the connection. */
 async function rest(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
@@ -80,17 +93,13 @@ it(
     const path = `/api/agent/runs/${run.call_id}/events`;
     const watchers = await Promise.all(Array.from({ length: WATCHERS }, () => askWithoutReading(path)));
     let most = 0;
-    let slowest = 0;
     for (let round = 0; round < 10; round++) {
-      const start = Date.now();
       expect((await client.get('/api/auth/me')).status).toBe(200);
-      slowest = Math.max(slowest, Date.now() - start);
       most = Math.max(most, api.memory);
       await sleep(200);
     }
     expect((most - before) / MEBIBYTE).toBeLessThan(400);
-    expect(slowest).toBeLessThan(20_000);
-    await sleep((SLOW_READER_SECONDS + 6) * 1000);
+    for (const watcher of watchers) await letGo(watcher);
     const text = await rest(watchers[0] as Socket);
     expect(text.length).toBeLessThan(ANSWER.length / 2);
     // What came is whole events but for the last, after which a reader takes up.
@@ -113,7 +122,7 @@ it(
     const sockets = await Promise.all(Array.from({ length: 5 }, () => askWithoutReading(path)));
     // The answer has begun to come.
     await Promise.all(sockets.map(socket => once(socket, 'readable').then(() => socket.read(1))));
-    await sleep((SLOW_READER_SECONDS + 8) * 1000);
+    for (const socket of sockets) await letGo(socket);
     expect((await client.get('/api/auth/me')).status).toBe(200);
     expect((api.memory - before) / MEBIBYTE).toBeLessThan(700);
     for (const socket of sockets) {
@@ -153,7 +162,7 @@ it(
           askWithoutReading(`/api/workspaces/${workspace}/files/download?path=${path}`),
         ),
       );
-      await sleep(10 * SLOW_READER_SECONDS * 1000);
+      for (const socket of sockets) await letGo(socket);
       expect((api.memory - before) / MEBIBYTE).toBeLessThan(300);
       expect((await rest(sockets[0] as Socket)).length).toBeLessThan(body.length / 2);
       for (const socket of sockets) socket.destroy();
