@@ -205,6 +205,36 @@ describe('where bodies may have 25 MiB', () => {
     PATIENCE,
   );
 
+  it(
+    'three are in memory at once, and the next is told to come back',
+    async () => {
+      const { path } = await hook('room', '');
+      const piece = 'x'.repeat(MIB);
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      const sent: Promise<void>[] = [];
+      const slow = Array.from({ length: 3 }, () => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        sent.push(promise);
+        const head = `content-length: ${21 * MIB + 2}\r\nconnection: close`;
+        return sendPieces(path, head, async function* () {
+          yield '"';
+          // More than the kernel holds for one that does not read.
+          for (let n = 0; n < 20; n++) yield piece;
+          resolve();
+          await held;
+          yield `${piece}"`;
+        });
+      });
+      await Promise.all(sent);
+      const next = await send(path, JSON.stringify(FILL));
+      expect(next).toMatchObject({ status: 503, body: { detail: expect.stringContaining('send it again') } });
+      release();
+      expect(await Promise.all(slow)).toEqual(Array(3).fill('HTTP/1.1 200 OK'));
+      expect((await send(path, JSON.stringify(FILL))).status).toBe(200);
+    },
+    PATIENCE,
+  );
+
   it('they are refused where they are forged, too long, broken, or their length is not said', async () => {
     const { id, path, secret } = await hook('refused', 'verify: github');
     const body = JSON.stringify({ text: FILL });
