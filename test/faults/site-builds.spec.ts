@@ -93,7 +93,8 @@ describe('a worker is killed', () => {
       await worker.kill();
       await barrier.undo();
       await barrier.lift();
-      expect((await row(version)).state).toBe('building');
+      // The process that lives may have queued it again by now.
+      expect(['building', 'queued']).toContain((await row(version)).state);
       await recovers(site, version, 1);
       expect((await sites.read(version)).files).toBe(MANY + 1);
       expect(await sites.log(version)).toContain('was lost; the build begins anew');
