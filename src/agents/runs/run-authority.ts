@@ -5,6 +5,7 @@ import {
   type Feature,
   workspaceAccessTopic,
 } from '../../platform/access/index.js';
+import { problemOf } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { AuthorityLost } from '../../workspaces/core/index.js';
 import { requireInChat } from '../chats/index.js';
@@ -49,7 +50,8 @@ export class RunAuthority {
       throw new AuthorityLost('The key or the grant with which this run was started has been revoked');
     try {
       requireInChat(onlooker, 'chat.read', { role, features_off }, 'No such chat');
-    } catch {
+    } catch (error) {
+      if (!problemOf(error)) throw error;
       throw new AuthorityLost(`${actor.name}, who started this run, has no access to its chat any more`);
     }
     return features_off;
