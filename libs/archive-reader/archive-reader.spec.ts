@@ -26,6 +26,25 @@ function tarOf(
   return buffer(pack);
 }
 
+/** A header as tar writes it, with the size as it is given. */
+function blockOf(type: string, size: string | Buffer): Buffer {
+  const block = Buffer.alloc(512);
+  block.write('a');
+  Buffer.from(size).copy(block, 124);
+  block.write(`        ${type}`, 148);
+  block.write('ustar\x0000', 257);
+  const sum = block.reduce((total, byte) => total + byte);
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return block;
+}
+
+function base256(size: number): Buffer {
+  const field = Buffer.alloc(12);
+  field[0] = 0x80;
+  field.writeUInt32BE(size, 8);
+  return field;
+}
+
 function zipOf(...files: [name: string, content: Buffer | string][]): Promise<Buffer> {
   const zip = new ZipFile();
   for (const [name, content] of files) {
@@ -116,9 +135,35 @@ describe('an archive', () => {
     });
   });
 
-  it('is refused where a header is out of proportion', async () => {
-    const bytes = await tarOf([{ name: 'a.txt', pax: { comment: 'x'.repeat(70_000) } }, 'first']);
-    await expect(read(bytes)).rejects.toMatchObject({ code: 'unreadable' });
+  it('may have names and records that are long, and headers that are empty', async () => {
+    const name = `${'folder/'.repeat(60)}a.txt`;
+    const long = await tarOf([{ name, pax: { comment: 'x'.repeat(60_000) } }, 'first']);
+    const empty = ['x', 'g', 'L'].map(type => blockOf(type, '00000000000\0'));
+    expect(await read(Buffer.concat([...empty, long]))).toEqual([[name, 'file', 'first']]);
+  });
+
+  it.each<[string, string, Buffer]>([
+    ['records', 'x', blockOf('x', '00000200001\0')],
+    ['records, of which the size has spaces before it', 'x', blockOf('x', '    200001 \0')],
+    ['records, of which the size is in base 256', 'x', blockOf('x', base256(64 * 1024 + 1))],
+    ['records for all', 'g', blockOf('g', '00000010001\0')],
+    ['a long name', 'L', blockOf('L', '00000200001\0')],
+    ['a long target', 'K', blockOf('K', '00000200001\0')],
+  ])('is refused where %s are out of proportion, before they are read', async (_, type, block) => {
+    const most = type === 'g' ? 4 * 1024 : 64 * 1024;
+    const [folder, hidden] = await Promise.all([
+      tarOf([{ name: 'folder/', type: 'directory' }]),
+      tarOf([{ name: 'a.txt', size: 0, pax: { size: '0' } }]),
+    ]);
+    // The size of its block would reach over what comes after it, and its records say that it is empty.
+    const records = hidden.subarray(0, 2 * 512);
+    const larger = Buffer.concat([records, blockOf('0', '00000100000\0')]);
+    const withContent = blockOf('5', '00000100000\0');
+    for (const before of [Buffer.alloc(0), folder.subarray(0, 512), larger, withContent])
+      await expect(read(Buffer.concat([before, block]))).rejects.toMatchObject({
+        code: 'unreadable',
+        message: expect.stringMatching(new RegExp(`a header has .* bytes, and may have ${most}$`)),
+      });
   });
 });
 

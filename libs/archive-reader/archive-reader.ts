@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
-import tar, { type Extract } from 'tar-stream';
+import tar from 'tar-stream';
 import yauzl from 'yauzl';
+import { HeaderLimiter } from './header-limiter.js';
 
 /** An archive that is not read: it is broken, or is out of proportion. The message is for the sender of the archive. */
 export class ArchiveError extends Error {
@@ -23,34 +24,6 @@ export interface ArchiveFile {
   readAt(position: number, length: number): Promise<Buffer>;
   /** From `start` up to, but without, `end`. */
   part(start: number, end: number): Readable;
-}
-
-/** Records and long names of one entry (pax, GNU tar). A path may have 4096 bytes; attributes come on top. */
-const MAX_ENTRY_HEADER_BYTES = 64 * 1024;
-/** Records that hold for every entry that follows: each of them gets a copy. */
-const MAX_GLOBAL_HEADER_BYTES = 4 * 1024;
-
-/** How tar-stream decodes what stands before an entry. What this throws, its reader gets as the fault of the archive. */
-interface HeaderDecoder {
-  readonly _header: { readonly type: string };
-  _decodeLongHeader(bytes: Uint8Array): void;
-}
-
-/**
- * Refuses headers that are out of proportion. tar-stream takes 4 MiB of them, decodes them in one go, and copies all global
- * records for each entry, so that an archive of a megabyte would keep the process busy for hours.
- */
-function limitHeaders(extract: Extract): Extract {
-  const decoder = extract as unknown as HeaderDecoder;
-  const decode = decoder._decodeLongHeader.bind(extract);
-  decoder._decodeLongHeader = bytes => {
-    const isGlobal = decoder._header.type === 'pax-global-header';
-    const most = isGlobal ? MAX_GLOBAL_HEADER_BYTES : MAX_ENTRY_HEADER_BYTES;
-    if (bytes.byteLength > most)
-      throw new Error(`a header has ${bytes.byteLength} bytes, and may have ${most}`);
-    decode(bytes);
-  };
-  return extract;
 }
 
 /** One entry of an archive. Its content is read before the next entry is asked for, or not at all. */
@@ -238,11 +211,13 @@ class FileReader extends yauzl.RandomAccessReader {
 }
 
 async function* tarEntries(file: ArchiveFile, isGzip: boolean, meter: Meter): AsyncGenerator<ArchiveEntry> {
-  const extract = limitHeaders(tar.extract());
+  const extract = tar.extract();
+  const limiter = new HeaderLimiter(extract);
   const bytes = file.part(0, file.entry.size);
   const plain = isGzip ? bytes.pipe(createGunzip()) : bytes;
   bytes.once('error', error => extract.destroy(error));
   plain.once('error', error => extract.destroy(error));
+  limiter.once('error', error => extract.destroy(error));
   plain.on('data', (chunk: Buffer) => {
     try {
       meter(chunk.byteLength);
@@ -250,7 +225,7 @@ async function* tarEntries(file: ArchiveFile, isGzip: boolean, meter: Meter): As
       extract.destroy(error as Error);
     }
   });
-  plain.pipe(extract as unknown as NodeJS.WritableStream);
+  plain.pipe(limiter).pipe(extract);
   let taken = false;
   let entries = 0;
   try {
@@ -281,6 +256,7 @@ async function* tarEntries(file: ArchiveFile, isGzip: boolean, meter: Meter): As
   } finally {
     bytes.destroy();
     plain.destroy();
+    limiter.destroy();
     extract.destroy();
   }
 }
