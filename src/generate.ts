@@ -1,15 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { apiDescription } from './api-description.js';
-import { envExampleText } from './platform/config/index.js';
+import { envExampleText, settingsDocumentText } from './platform/config/index.js';
 
 /**
- * Writes the files that follow from the code: `openapi.json` and `.env.example`. With `--check` it writes nothing and
+ * Writes the files that follow from the code: `openapi.json`, `.env.example` and `docs/settings.md`. With `--check` it writes nothing and
  * fails where one of them is out of date.
  */
 const files: Record<string, string> = {
   // Indented by one: by two, a third of it would be blanks.
   'openapi.json': `${JSON.stringify(await apiDescription(), null, 1)}\n`,
   '.env.example': envExampleText(),
+  'docs/settings.md': settingsDocumentText(),
 };
 
 let stale = 0;

@@ -1,12 +1,13 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import type { Host } from './host.js';
 import { openDatabase } from './open-database.js';
-import { CannotStart, Config, mistypedSettings } from './platform/config/index.js';
+import { CannotStart, Config, mistypedSettings, unknownSettings } from './platform/config/index.js';
 import { createLog, type Log, survivesLostOutput } from './platform/log/index.js';
 import { requireDataDir, sentenceFor } from './start-failure.js';
 
 const SHELL = '/bin/sh';
+const ENV_FILE = '--env-file=';
 
 /**
  * process.exit() may hang: it joins V8's compiler threads, which may wait for a garbage collection that never comes
@@ -69,6 +70,22 @@ const operatorEnvironment = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv 
   ROLE: 'api',
 });
 
+function warnOfUnknownSettings(log: Log): void {
+  const mistyped = mistypedSettings(process.env);
+  for (const [name, setting] of mistyped)
+    log.warn({ name, setting }, `${name} is not a setting and has no effect; did you mean ${setting}?`);
+  const files = process.execArgv
+    .filter(flag => flag.startsWith(ENV_FILE))
+    .map(flag => flag.slice(ENV_FILE.length));
+  for (const file of files)
+    for (const name of unknownSettings(readFileSync(file, 'utf8')))
+      if (!mistyped.has(name))
+        log.warn(
+          { name, file },
+          `${name} in ${file} is not a setting of Atelier; docs/settings.md lists all`,
+        );
+}
+
 function stopWith(log: Log | undefined, error: unknown): void {
   const sentence = sentenceFor(error);
   if (!sentence) log?.error({ err: error }, 'cannot start');
@@ -98,8 +115,7 @@ try {
       log?.info({ signal }, 'stopping');
       void end().finally(() => leave(0));
     });
-  for (const [name, setting] of mistypedSettings(process.env))
-    log.warn({ name, setting }, `${name} is not a setting and has no effect; did you mean ${setting}?`);
+  warnOfUnknownSettings(log);
   // A gateway only reads there.
   if (config.role !== 'gateway') requireDataDir(config);
   const host: Host = {

@@ -54,7 +54,7 @@ export async function createServer(parts: ServiceParts): Promise<NestFastifyAppl
   front.open(app.get(Gateway), app.get(HostedUpgrades));
   app.useGlobalFilters(filter);
   const http = adapter.getInstance();
-  registerBodyParsers(http, bodyLimit(parts.config.maxBodyBytes));
+  registerBodyParsers(http, bodyLimit);
   registerRequestHooks(http, parts.log, parts.config.publicUrl);
   registerHttpMetrics(http, app.get(Metrics));
   guardConnections(http, parts.config.slowReaderSeconds * 1000);

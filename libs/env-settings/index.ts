@@ -1,3 +1,4 @@
+export { bytes, count, type Limit, limits } from './limits.js';
 export {
   asAddress,
   asChoice,
@@ -11,4 +12,12 @@ export {
   asUsd,
   asWebAddress,
 } from './parse.js';
-export { envExample, InvalidSetting, optional, type Parse, type Setting, setting } from './setting.js';
+export {
+  envExample,
+  InvalidSetting,
+  optional,
+  type Parse,
+  type Setting,
+  setting,
+  settingsDocument,
+} from './setting.js';

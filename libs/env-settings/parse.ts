@@ -7,7 +7,7 @@ export const asText: Parse<string> = raw => raw;
 export const asInteger =
   (min: number, max: number): Parse<number> =>
   (raw, name) => {
-    const value = Number(raw);
+    const value = raw.trim() === '' ? Number.NaN : Number(raw);
     if (!Number.isInteger(value) || value < min || value > max)
       throw new InvalidSetting(`${name} must be a whole number from ${min} to ${max}, not "${raw}".`);
     return value;

@@ -29,7 +29,25 @@ export const optional = <T>(name: string, description: string, parse: Parse<T>):
 export function envExample(head: string, settings: Iterable<Setting<unknown>>): string {
   const blocks = Array.from(
     settings,
-    ({ name, description, shown }) => `# ${description}\n# ${name}=${shown ?? ''}\n`,
+    ({ name, description, shown }) => `# ${description.replaceAll('\n', '\n# ')}\n# ${name}=${shown ?? ''}\n`,
   );
   return [head, ...blocks].join('\n');
+}
+
+/** A page in Markdown: under each subject its settings, with their meanings and defaults. */
+export function settingsDocument(
+  head: string,
+  subjects: ReadonlyMap<string, readonly Setting<unknown>[]>,
+): string {
+  const sections = Array.from(subjects, ([subject, settings]) =>
+    [`## ${subject}\n`, ...settings.map(entryOf)].join('\n'),
+  );
+  return [head, ...sections].join('\n');
+}
+
+function entryOf({ name, description, shown }: Setting<unknown>): string {
+  const [meaning, ...parts] = description.split('\n');
+  const list = parts.map(part => part.replace(/^ *(\w+):/, '- `$1`:')).join('\n');
+  const byDefault = shown ? `Default: \`${shown}\`\n` : '';
+  return [`### \`${name}\`\n`, `${meaning}\n`, list && `${list}\n`, byDefault].filter(Boolean).join('\n');
 }

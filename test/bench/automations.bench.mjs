@@ -37,7 +37,7 @@ const signed = (secret, body) => `sha256=${createHmac('sha256', secret).update(b
 
 await bench(async () => {
   const { DATA_DIR, DATABASE_URL } = await database();
-  const settings = { DATA_DIR, DATABASE_URL, RATE_LIMIT_WEBHOOKS_PER_MINUTE: '0' };
+  const settings = { DATA_DIR, DATABASE_URL, RATE_LIMITS_PER_MINUTE: 'credential=0,webhook=0' };
   const service = await atelier({ ...settings, ROLE: 'api' });
   const headers = { 'x-api-key': service.credentials.api_key };
   const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 16 });

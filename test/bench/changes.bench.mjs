@@ -13,7 +13,7 @@ const ROUNDS = 3;
 const command = `mkdir many && cd many && for n in $(seq ${MADE}); do echo $n >f$n; done`;
 
 await bench(async () => {
-  const service = await atelier({ MAX_WORKSPACE_FILES: `${THERE + THERE / 2}` });
+  const service = await atelier({ WORKSPACE_LIMITS: `files=${THERE + THERE / 2}` });
   const { api_key, organization_id } = service.credentials;
   const call = async (method, at, body) => {
     const response = await fetch(service.url + at, {

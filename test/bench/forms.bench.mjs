@@ -71,10 +71,8 @@ await bench(async () => {
   const ground = await database();
   const service = await atelier({
     ...ground,
-    FORM_PER_ADDRESS: '0',
-    FORM_PER_HOUR: '0',
-    RATE_LIMIT_SHARED_PER_MINUTE: '0',
-    RATE_LIMIT_ANONYMOUS_PER_MINUTE: '0',
+    RATE_LIMITS_PER_HOUR: 'form_address=0,form=0',
+    RATE_LIMITS_PER_MINUTE: 'credential=0,shared=0,anonymous=0',
   });
   const { api_key, workspace_id } = service.credentials;
   const place = `${service.url}/api/workspaces/${workspace_id}`;

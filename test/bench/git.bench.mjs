@@ -114,7 +114,14 @@ await bench(async () => {
   );
   const PORT = String(await freePort());
   const config = Config.from({
-    ...{ DATABASE_URL, DATA_DIR, PORT, HOST: '127.0.0.1', LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '0' },
+    ...{
+      DATABASE_URL,
+      DATA_DIR,
+      PORT,
+      HOST: '127.0.0.1',
+      LOG_LEVEL: 'error',
+      RATE_LIMITS_PER_MINUTE: 'credential=0',
+    },
     OUTGOING_PRIVATE_HOSTS: forge,
   });
   const app = await createServer({

@@ -242,7 +242,12 @@ async function besideGateway() {
     onEnd(() => child.kill('SIGKILL'));
     return child;
   };
-  const settings = { ...api.env, ROLE: 'gateway', PORT: String(port), HOSTED_REQUESTS_PER_MINUTE: '0' };
+  const settings = {
+    ...api.env,
+    ROLE: 'gateway',
+    PORT: String(port),
+    RATE_LIMITS_PER_MINUTE: 'credential=0,hosted=0',
+  };
   begin(['dist/bundle/main.js'], settings);
   while (!(await fetch(`${gateway}/api/health`).catch(() => undefined)))
     await new Promise(resolve => setTimeout(resolve, 50));
@@ -281,7 +286,7 @@ async function besideGateway() {
 }
 
 await bench(async () => {
-  const service = await atelier({ HOSTED_REQUESTS_PER_MINUTE: '0' });
+  const service = await atelier({ RATE_LIMITS_PER_MINUTE: 'credential=0,hosted=0' });
   const sites = new Sites(service);
   const files = { 'index.html': '<h1>Hello</h1>', 'small.bin': small, 'large.bin': large };
   const { id } = await sites.make(SLUG, { ...files, 'version.txt': '1' });

@@ -61,9 +61,8 @@ export async function atelier(env = {}) {
     PORT: String(port),
     HOST: '127.0.0.1',
     LOG_LEVEL: 'warn',
-    RATE_LIMIT_PER_MINUTE: '0',
-    STREAMS_PER_CREDENTIAL: '0',
-    STREAMS_PER_OWNER: '0',
+    RATE_LIMITS_PER_MINUTE: 'credential=0',
+    STREAM_LIMITS: 'credential=0,owner=0',
     DATA_DIR,
     ...env,
   };

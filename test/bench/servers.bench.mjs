@@ -252,7 +252,7 @@ async function aborted(servers) {
 }
 
 await bench(async () => {
-  const servers = new Servers(await atelier({ HOSTED_REQUESTS_PER_MINUTE: '0' }));
+  const servers = new Servers(await atelier({ RATE_LIMITS_PER_MINUTE: 'credential=0,hosted=0' }));
   await servers.make('bench');
   await forwardingSpeed(servers);
   await waking(servers);

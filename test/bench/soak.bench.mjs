@@ -53,9 +53,7 @@ async function soak() {
     REDIS_URL: await redis(),
     OPENAI_COMPATIBLE_BASE_URL: await fakeModel(),
     OPENAI_COMPATIBLE_MODELS: 'fake',
-    RATE_LIMIT_PER_MINUTE: '0',
-    RATE_LIMIT_SHARED_PER_MINUTE: '0',
-    RATE_LIMIT_WEBHOOKS_PER_MINUTE: '0',
+    RATE_LIMITS_PER_MINUTE: 'credential=0,shared=0,webhook=0',
   };
   const members = [];
   for (const role of ['api', 'worker', 'api', 'worker'])

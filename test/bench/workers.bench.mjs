@@ -79,7 +79,7 @@ await bench(async () => {
   const environment = {
     ...{ DATA_DIR, DATABASE_URL: database.url, DEFAULT_MODEL: 'local/bench' },
     ...{ OPENAI_COMPATIBLE_BASE_URL: model.url, OPENAI_COMPATIBLE_MODELS: 'bench' },
-    ...{ RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'info' },
+    ...{ RATE_LIMITS_PER_MINUTE: 'credential=0', LOG_LEVEL: 'info' },
   };
   const { api_key, workspace_id } = credentials;
   const headers = { 'x-api-key': api_key };

@@ -47,7 +47,7 @@ let forms: Forms;
 let origin: string;
 
 beforeAll(async () => {
-  service = await TestService.start({ FORM_PER_ADDRESS: '0' });
+  service = await TestService.start({ RATE_LIMITS_PER_HOUR: 'form_address=0' });
   browser = await launchChromium();
   forms = await Forms.in(service, await service.person());
   origin = `http://share.localhost:${new URL(service.url).port}`;

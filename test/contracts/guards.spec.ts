@@ -11,8 +11,7 @@ let ada: Person;
 
 beforeAll(async () => {
   service = await TestService.start({
-    MAX_WORKSPACE_BYTES: String(MAX_BYTES),
-    MAX_WORKSPACE_FILES: String(MAX_FILES),
+    WORKSPACE_LIMITS: `bytes=${MAX_BYTES},files=${MAX_FILES}`,
   });
   ada = await service.person('Ada');
 });

@@ -26,7 +26,7 @@ let ada: Person;
 const scratch = mkdtempSync(path.join(tmpdir(), 'atelier-archives-'));
 
 beforeAll(async () => {
-  service = await TestService.start({ MAX_WORKSPACE_BYTES: '1000000', MAX_WORKSPACE_FILES: '40' });
+  service = await TestService.start({ WORKSPACE_LIMITS: 'bytes=1000000,files=40' });
   ada = await service.person();
 });
 afterAll(async () => {

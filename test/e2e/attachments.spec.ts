@@ -43,7 +43,7 @@ beforeAll(async () => {
     GOOGLE_GENERATIVE_AI_API_KEY: 'key',
     GOOGLE_BASE_URL: gemini.url,
     MODEL_PRICES: prices,
-    MAX_WORKSPACE_BYTES: '700000',
+    WORKSPACE_LIMITS: 'bytes=700000',
   });
   ada = await service.person();
   agent = new AgentClient(ada.client);

@@ -513,7 +513,9 @@ describe('too many', () => {
   });
 
   it('webhooks of one trigger are refused, others are not', async () => {
-    const limited = await startAgents({ RATE_LIMIT_WEBHOOKS_PER_MINUTE: '5' });
+    const limited = await startAgents({
+      RATE_LIMITS_PER_MINUTE: 'credential=0,anonymous=0,shared=0,webhook=5',
+    });
     try {
       const theirs = new Automations(limited.ada.client, await limited.service.workspace(limited.ada));
       const urls: string[] = [];

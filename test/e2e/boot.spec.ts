@@ -82,14 +82,15 @@ function folder(): string {
   return made;
 }
 
-function launch(environment: Record<string, string>): ServiceProcess {
+function launch(environment: Record<string, string>, flags: string[] = []): ServiceProcess {
   const env = { ...baseEnvironment(), LOG_FORMAT: 'json', ...environment };
-  return new ServiceProcess(spawn(process.execPath, [SERVICE], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
+  const child = spawn(process.execPath, [...flags, SERVICE], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  return new ServiceProcess(child);
 }
 
 /** Until the end of the test. */
-function start(environment: Record<string, string>): ServiceProcess {
-  const service = launch(environment);
+function start(environment: Record<string, string>, flags: string[] = []): ServiceProcess {
+  const service = launch(environment, flags);
   leftovers.push(() => service.stop());
   return service;
 }
@@ -417,6 +418,20 @@ describe('with a database of the operator', () => {
   it('says so when a variable looks like a mistyped setting', async () => {
     const service = await standing.running();
     await service.says(/REGISTATION is not a setting and has no effect; did you mean REGISTRATION\?/);
+  });
+
+  it('says so when a line of the file .env sets nothing', async () => {
+    const file = path.join(folder(), '.env');
+    writeFileSync(
+      file,
+      'SITE_MAX_BYTES=1\nREGISTATION=open\nDATABASE_URL=postgresql://ada@127.0.0.1:1/none\n',
+    );
+    const service = start({ DATA_DIR: folder(), PORT: `${await freePort()}` }, [`--env-file=${file}`]);
+    await service.says(
+      /SITE_MAX_BYTES in \S+\.env is not a setting of Atelier; docs\/settings\.md lists all/,
+    );
+    await service.says(/REGISTATION is not a setting and has no effect/);
+    expect(service.output).not.toContain('REGISTATION in');
   });
 
   it('says in one sentence that an unexpected fault ends it, and takes what it has with it', async () => {

@@ -17,7 +17,7 @@ let service: TestService;
 let ada: Person;
 
 beforeAll(async () => {
-  service = await TestService.start({ SANDBOXES_PER_WORKSPACE: '2', SANDBOXES_PER_ORGANIZATION: '3' });
+  service = await TestService.start({ SANDBOX_LIMITS: 'workspace=2,organization=3' });
   ada = await service.person();
 });
 afterEach(() => {

@@ -120,7 +120,10 @@ it('leaves out what is in its way, and what is larger than a file may be, and co
   const operation = await begin(workspace);
   const target = await targetOf(operation);
   writeFileSync(path.join(folderOf(target), 'd0'), 'in the way');
-  const worker = await ServiceProcess.start(service, { ROLE: 'worker', MAX_FILE_BYTES: '1000000' });
+  const worker = await ServiceProcess.start(service, {
+    ROLE: 'worker',
+    WORKSPACE_LIMITS: 'file_bytes=1000000',
+  });
   const last = (await toItsEnd(operation)).at(-1);
   expect(last).toMatchObject({ event: 'operation.completed', data: { status: 'completed', error: null } });
   expect(last?.data.skipped.slice(6)).toEqual(['d0', 'd0/f0', 'd0/f1', 'd0/f2', 'd1/f0']);

@@ -10,7 +10,7 @@ let viewer: Person;
 let workspace: string;
 
 beforeAll(async () => {
-  service = await TestService.start({ MAX_WORKSPACE_BYTES: '400000' });
+  service = await TestService.start({ WORKSPACE_LIMITS: 'bytes=400000' });
   ada = await service.person();
   viewer = await service.person('Viewer');
   workspace = await service.workspace(ada);

@@ -31,7 +31,7 @@ let ada: Person;
 let workspace: string;
 
 beforeAll(async () => {
-  service = await TestService.start({ MAX_FILE_BYTES: String(LIMIT) });
+  service = await TestService.start({ WORKSPACE_LIMITS: `file_bytes=${LIMIT}` });
   ada = await service.person();
   workspace = await service.workspace(ada);
 });

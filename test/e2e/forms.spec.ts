@@ -23,7 +23,7 @@ let ada: Person;
 let forms: Forms;
 
 beforeAll(async () => {
-  service = await TestService.start({ FORM_PER_ADDRESS: '0', FORM_PER_HOUR: '0' });
+  service = await TestService.start({ RATE_LIMITS_PER_HOUR: 'form_address=0,form=0' });
   ada = await service.person();
   forms = await Forms.in(service, ada);
 });

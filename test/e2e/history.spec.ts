@@ -18,7 +18,9 @@ let stranger: Person;
 let agent: AgentClient;
 
 beforeAll(async () => {
-  service = await TestService.start({ HISTORY_FILE_BYTES: '100000', HISTORY_WORKSPACE_BYTES: `${2 ** 20}` });
+  service = await TestService.start({
+    WORKSPACE_LIMITS: `history_file_bytes=100000,history_bytes=${2 ** 20}`,
+  });
   ada = await service.person();
   viewer = await service.person('Vera');
   stranger = await service.person('Sam');

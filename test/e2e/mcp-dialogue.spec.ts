@@ -42,8 +42,7 @@ beforeAll(async () => {
     DATA_DIR: service.dataDir,
     LOG_LEVEL: 'error',
     DRAIN_SECONDS: '0',
-    RATE_LIMIT_PER_MINUTE: '0',
-    RATE_LIMIT_ANONYMOUS_PER_MINUTE: '0',
+    RATE_LIMITS_PER_MINUTE: 'credential=0,anonymous=0',
   };
   const config = Config.from(environment);
   const database = { connectionString: service.database.url };

@@ -28,7 +28,10 @@ beforeAll(async () => {
     redirect_uris: [REDIRECT],
     token_endpoint_auth_method: 'none',
   }));
-  service = await startOAuthService({ OAUTH_REGISTRATIONS_PER_HOUR: '50' }, { outgoing: documents.wayIn });
+  service = await startOAuthService(
+    { RATE_LIMITS_PER_HOUR: 'oauth_client=50' },
+    { outgoing: documents.wayIn },
+  );
   ada = await service.person('Ada');
   bob = await service.person('Bob');
   workspace = await service.workspace(ada);

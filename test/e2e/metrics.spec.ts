@@ -23,8 +23,8 @@ beforeAll(async () => {
   service = await TestService.start({
     OPENAI_COMPATIBLE_BASE_URL: fake.url,
     OPENAI_COMPATIBLE_MODELS: 'small',
-    RATE_LIMIT_ANONYMOUS_PER_MINUTE: '20',
-    STREAMS_PER_CREDENTIAL: '1',
+    RATE_LIMITS_PER_MINUTE: 'credential=0,anonymous=20,shared=0,webhook=0',
+    STREAM_LIMITS: 'credential=1',
   });
   ada = await service.person('Ada Lovelace');
   workspace_id = await service.workspace(ada, { name: 'Analytical Engine' });

@@ -28,7 +28,10 @@ let client: OAuthClient;
 
 beforeAll(async () => {
   documents = await DocumentServer.start();
-  service = await startOAuthService({ OAUTH_REGISTRATIONS_PER_HOUR: '30' }, { outgoing: documents.wayIn });
+  service = await startOAuthService(
+    { RATE_LIMITS_PER_HOUR: 'oauth_client=30' },
+    { outgoing: documents.wayIn },
+  );
   ada = await service.person();
   client = await OAuthClient.register(service);
 });
@@ -448,7 +451,7 @@ describe('another process', () => {
   let there: { app: NestFastifyApplication; url: string };
   beforeAll(async () => {
     const environment = { PUBLIC_URL: service.url, DATA_DIR: service.dataDir, LOG_LEVEL: 'error' };
-    const config = Config.from({ ...environment, RATE_LIMIT_ANONYMOUS_PER_MINUTE: '0', DRAIN_SECONDS: '0' });
+    const config = Config.from({ ...environment, RATE_LIMITS_PER_MINUTE: 'anonymous=0', DRAIN_SECONDS: '0' });
     const database = { connectionString: service.database.url };
     const app = await createServer({ config, log: createLog(config), database });
     await app.listen(0, '127.0.0.1');

@@ -21,7 +21,7 @@ beforeAll(async () => {
   service = await startOAuthService();
   ada = await service.person();
   const environment = { PUBLIC_URL: service.url, DATA_DIR: service.dataDir, LOG_LEVEL: 'error' };
-  const config = Config.from({ ...environment, RATE_LIMIT_ANONYMOUS_PER_MINUTE: '0', DRAIN_SECONDS: '0' });
+  const config = Config.from({ ...environment, RATE_LIMITS_PER_MINUTE: 'anonymous=0', DRAIN_SECONDS: '0' });
   const database = { connectionString: service.database.url };
   other = await createServer({ config, log: createLog(config), database });
   await other.listen(0, '127.0.0.1');

@@ -9,7 +9,7 @@ let documents: DocumentServer;
 
 beforeAll(async () => {
   documents = await DocumentServer.start();
-  service = await startOAuthService({ OAUTH_REGISTRATIONS_PER_HOUR: '2' });
+  service = await startOAuthService({ RATE_LIMITS_PER_HOUR: 'oauth_client=2' });
 });
 afterAll(async () => {
   await service.stop();

@@ -13,7 +13,7 @@ let workspace: string;
 let other: string;
 
 beforeAll(async () => {
-  service = await startOAuthService({ OAUTH_REGISTRATIONS_PER_HOUR: '40' });
+  service = await startOAuthService({ RATE_LIMITS_PER_HOUR: 'oauth_client=40' });
   ada = await service.person();
   workspace = await service.workspace(ada, { name: 'Research' });
   other = await service.workspace(ada, { name: 'Private notes' });

@@ -12,7 +12,7 @@ let service: TestService;
 let ada: Person;
 
 beforeAll(async () => {
-  service = await TestService.start({ MAX_WORKSPACE_FILES: `${MAX_FILES}` });
+  service = await TestService.start({ WORKSPACE_LIMITS: `files=${MAX_FILES}` });
   ada = await service.person();
 });
 afterAll(() => service.stop());

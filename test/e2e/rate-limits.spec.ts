@@ -12,14 +12,10 @@ import { type Person, TestService } from '../harness/service.js';
 const LIMIT = 40;
 const ANONYMOUS = 20;
 const settings = {
-  RATE_LIMIT_PER_MINUTE: String(LIMIT),
-  RATE_LIMIT_ANONYMOUS_PER_MINUTE: String(ANONYMOUS),
+  RATE_LIMITS_PER_MINUTE: `credential=${LIMIT},anonymous=${ANONYMOUS},shared=30`,
   // Requests of tests come through a proxy, from whatever address it says.
   PUBLIC_URL: 'http://atelier.test',
-  RATE_LIMIT_SHARED_PER_MINUTE: '30',
-  STREAMS_PER_CREDENTIAL: '3',
-  STREAMS_PER_OWNER: '4',
-  STREAMS_PER_PROCESS: '5',
+  STREAM_LIMITS: 'credential=3,owner=4,process=5',
 };
 
 let service: TestService;

@@ -16,8 +16,8 @@ let listening: Server;
 
 beforeAll(async () => {
   service = await TestService.start({
-    MAX_WORKSPACE_BYTES: String(48 * MiB),
-    SANDBOX_MEMORY_BYTES: String(128 * MiB),
+    WORKSPACE_LIMITS: `bytes=${48 * MiB}`,
+    SANDBOX_LIMITS: `memory=${128 * MiB}`,
     SECRETS_OF_THE_SERVICE: 'a-secret-of-the-host',
   });
   ada = await service.person('Ada');

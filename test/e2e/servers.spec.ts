@@ -11,7 +11,10 @@ let workspace: string;
 let serial = 0;
 
 beforeAll(async () => {
-  service = await TestService.start({ SERVERS_PER_WORKER: '0', MAX_SERVERS: '20', MAX_RUNNING_SERVERS: '3' });
+  service = await TestService.start({
+    SERVER_LIMITS: 'process=0,organization=3',
+    WORKSPACE_LIMITS: 'servers=20',
+  });
   ada = await service.person('Ada');
   workspace = await service.workspace(ada, { visibility: 'restricted' });
   viewer = await service.person('Vera');

@@ -34,7 +34,7 @@ let folder: string;
 let visit: Visitor['visit'];
 
 beforeAll(async () => {
-  service = await TestService.start({ MAX_FILE_BYTES: '2000000' });
+  service = await TestService.start({ WORKSPACE_LIMITS: 'file_bytes=2000000' });
   ({ visit } = new Visitor(service.url));
   ada = await service.person();
   workspace = await service.workspace(ada);

@@ -25,8 +25,7 @@ const host = new URL(registry()).hostname;
 beforeAll(async () => {
   service = await TestService.start({
     SITE_BUILD_REGISTRIES: registry(),
-    SITE_BUILD_MEMORY_BYTES: `${512 * 1024 ** 2}`,
-    SITE_BUILD_DISK_BYTES: `${128 * 1024 ** 2}`,
+    SITE_BUILD_LIMITS: `memory=${512 * 1024 ** 2},disk=${128 * 1024 ** 2}`,
   });
   ada = await service.person();
   building = await ProjectBuilding.in(service, ada);

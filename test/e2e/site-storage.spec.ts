@@ -16,7 +16,7 @@ let ada: Person;
 let sites: Sites;
 
 beforeAll(async () => {
-  service = await TestService.start({ SITE_KEEP_VERSIONS: '2', MAX_WORKSPACE_BYTES: `${ROOM}` });
+  service = await TestService.start({ SITE_LIMITS: 'versions=2', WORKSPACE_LIMITS: `bytes=${ROOM}` });
   ada = await service.person('Ada');
 });
 beforeEach(async () => {

@@ -11,7 +11,7 @@ let workspace: string;
 let toolbox: Toolbox;
 
 beforeAll(async () => {
-  service = await TestService.start({ SANDBOX_MEMORY_BYTES: String(128 * 1024 * 1024) });
+  service = await TestService.start({ SANDBOX_LIMITS: `memory=${128 * 1024 * 1024}` });
   ada = await service.person();
   workspace = await service.workspace(ada);
   toolbox = service.app.get(Toolbox, { strict: false });

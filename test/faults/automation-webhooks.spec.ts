@@ -30,7 +30,7 @@ beforeAll(async () => {
   workers = new Workers({ service, environment: {} });
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
-  const limits = { SLOW_READER_SECONDS: '5', RATE_LIMIT_WEBHOOKS_PER_MINUTE: '0' };
+  const limits = { SLOW_READER_SECONDS: '5', RATE_LIMITS_PER_MINUTE: 'webhook=0' };
   receiver = await workers.start({ ROLE: 'api', PORT: String(port), ...limits });
 }, PATIENCE);
 afterAll(async () => {
@@ -173,7 +173,7 @@ describe('where bodies may have 25 MiB', () => {
 
   beforeAll(async () => {
     const port = await freePort();
-    const limits = { WEBHOOK_BYTES: String(LARGE), RATE_LIMIT_WEBHOOKS_PER_MINUTE: '0' };
+    const limits = { WEBHOOK_BYTES: String(LARGE), RATE_LIMITS_PER_MINUTE: 'webhook=0' };
     large = await workers.start({ ROLE: 'api', PORT: String(port), ...limits });
     url = `http://127.0.0.1:${port}`;
   }, PATIENCE);

@@ -38,8 +38,7 @@ beforeEach(async () => {
     PORT: `${port}`,
     DRAIN_SECONDS: '2',
     // A changed byte may make a count of requests too high for a minute.
-    RATE_LIMIT_PER_MINUTE: '0',
-    RATE_LIMIT_ANONYMOUS_PER_MINUTE: '0',
+    RATE_LIMITS_PER_MINUTE: 'credential=0,anonymous=0',
   });
   client = new Client(`http://127.0.0.1:${port}`, ada.client.headers);
   expect((await client.get('/api/health/ready')).status).toBe(200);

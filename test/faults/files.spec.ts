@@ -57,7 +57,11 @@ function randomFrom(seed: number): () => number {
 /** A service of its own process, and who speaks to it. */
 async function start(): Promise<{ process: ServiceProcess; client: Client }> {
   const port = await freePort();
-  const settings = { PORT: `${port}`, MAX_WORKSPACE_BYTES: `${QUOTA}`, RATE_LIMIT_PER_MINUTE: '0' };
+  const settings = {
+    PORT: `${port}`,
+    WORKSPACE_LIMITS: `bytes=${QUOTA}`,
+    RATE_LIMITS_PER_MINUTE: 'credential=0',
+  };
   const started = await ServiceProcess.start(service, { ...settings, LOG_LEVEL: 'info' });
   const url = `http://127.0.0.1:${port}`;
   const authorization = { authorization: ada.client.headers.authorization ?? '' };

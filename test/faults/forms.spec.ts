@@ -12,7 +12,7 @@ import { Workers } from './workers.js';
 const PATIENCE = 400_000;
 const MANY = 200;
 const ONE = 'title: One\nprotection: none\nfields:\n  - { id: name, label: Name, type: text }\n';
-const LIMITS = { FORM_PER_ADDRESS: '0', FORM_PER_HOUR: '0' };
+const LIMITS = { RATE_LIMITS_PER_HOUR: 'form_address=0,form=0' };
 
 let service: TestService;
 let forms: Forms;

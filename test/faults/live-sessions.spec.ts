@@ -22,9 +22,9 @@ let there: Client;
 let markers = 0;
 
 beforeAll(async () => {
-  service = await TestService.start({ SANDBOXES_PER_WORKSPACE: '30' });
+  service = await TestService.start({ SANDBOX_LIMITS: 'workspace=30' });
   ada = await service.person();
-  processes = new Workers({ service, environment: { SANDBOXES_PER_WORKSPACE: '30' } });
+  processes = new Workers({ service, environment: { SANDBOX_LIMITS: 'workspace=30' } });
   await startOther();
 }, PATIENCE);
 afterEach(async () => {

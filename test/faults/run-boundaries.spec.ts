@@ -171,7 +171,7 @@ it(
       if (said === 'lead') return { tools: [task('middle'), task('middle'), task('leaf')] };
       return said === 'middle' ? { tools: [task('leaf'), task('leaf')] } : { text: 'Leaf.' };
     });
-    await workers.start({ RUN_CONCURRENCY: '1', RUN_TASKS_AT_ONCE: '1' });
+    await workers.start({ RUN_CONCURRENCY: '1', RUN_LIMITS: 'tasks_at_once=1' });
     const ended = await agent.run('lead', { ...PLACE, workspace_id });
     expect(ended.result).toMatchObject({ response: 'Leaf.', toolOutputs: [{}, {}, { output: 'Leaf.' }] });
     expect(await brokenInvariants(service.database)).toEqual({});

@@ -110,7 +110,7 @@ const holder = async (): Promise<string> => {
 describe('a server', () => {
   it('is reached from other processes of its machine, and of others', async () => {
     await make();
-    await workers.start({ INTERNAL_PORT: '0', INTERNAL_HOST: '127.0.0.1' });
+    await workers.start({ INTERNAL_ADDRESS: '127.0.0.1:0' });
     await until(({ state }) => state === 'running');
     expect(await ask()).toContain('here');
     expect(await ask(({ path: _path, ...remote }) => remote)).toContain('here');

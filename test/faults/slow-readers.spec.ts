@@ -30,7 +30,7 @@ beforeAll(async () => {
     ROLE: 'api',
     PORT: `${port}`,
     SLOW_READER_SECONDS: `${SLOW_READER_SECONDS}`,
-    RATE_LIMIT_PER_MINUTE: '0',
+    RATE_LIMITS_PER_MINUTE: 'credential=0',
   });
   client = new Client(`http://127.0.0.1:${port}`, ground.ada.client.headers);
   ground.model.otherwise(() => ({ text: ANSWER }));

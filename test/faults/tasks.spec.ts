@@ -170,7 +170,7 @@ it(
         isFirst(messages) ? { tools: [all('below', 2), task('below')] } : { text: 'Done.' },
       below: () => ({ text: 'Too deep.' }),
     });
-    await workers.start({ RUN_MAX_TASKS: '9', RUN_TASKS_AT_ONCE: '20', RUN_TASK_DEPTH: '2' });
+    await workers.start({ RUN_LIMITS: 'tasks=9,tasks_at_once=20,task_depth=2' });
     const ended = await agent.run('spread', place());
     expect(ended.status).toBe('completed');
     const rows = await service.database.query(

@@ -29,7 +29,12 @@ afterAll(() => service.stop());
 
 async function startOther(): Promise<{ process: ServiceProcess; client: Client }> {
   const port = await freePort();
-  const settings = { ROLE: 'api', PORT: `${port}`, DATABASE_POOL: '20', RATE_LIMIT_PER_MINUTE: '0' };
+  const settings = {
+    ROLE: 'api',
+    PORT: `${port}`,
+    DATABASE_POOL: '20',
+    RATE_LIMITS_PER_MINUTE: 'credential=0',
+  };
   const process = await ServiceProcess.start(service, { ...settings, LOG_LEVEL: 'info' });
   const authorization = ada.client.headers.authorization ?? '';
   return { process, client: new Client(`http://127.0.0.1:${port}`, { authorization }) };

@@ -53,10 +53,7 @@ export class TestService {
       LOG_LEVEL: 'error',
       DRAIN_SECONDS: '0',
       DATABASE_POOL: '8',
-      RATE_LIMIT_PER_MINUTE: '0',
-      RATE_LIMIT_ANONYMOUS_PER_MINUTE: '0',
-      RATE_LIMIT_SHARED_PER_MINUTE: '0',
-      RATE_LIMIT_WEBHOOKS_PER_MINUTE: '0',
+      RATE_LIMITS_PER_MINUTE: 'credential=0,anonymous=0,shared=0,webhook=0',
       ...environment,
     });
     const app = await createServer({

@@ -14,7 +14,7 @@ export class RunBudgetInput {
   })
   cost_usd?: number;
 
-  @Field.integer('Most model calls, within RUN_MAX_STEPS; it ends with stop_reason max_steps', {
+  @Field.integer('Most model calls, within those of RUN_LIMITS; it ends with stop_reason max_steps', {
     min: 1,
     max: 10_000,
     optional: true,

@@ -15,6 +15,9 @@ import {
 import { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/metrics/index.js';
 
+/** Tokens, of models whose own is not known; a price list can say more. */
+const DEFAULT_CONTEXT_WINDOW = 128_000;
+
 /** A model that can be called, and what is known of it. */
 export interface CallableModel {
   readonly id: string;
@@ -34,7 +37,7 @@ export class ModelCatalog {
   readonly ids: readonly string[];
 
   /** Throws InvalidSetting where the providers, the prices or the default make no sense. */
-  constructor(private readonly config: Config) {
+  constructor(config: Config) {
     try {
       const prices = config.modelPrices as PriceTable | undefined;
       this.registry = new ModelRegistry(providerSettings(config), { prices, default: config.defaultModel });
@@ -64,7 +67,7 @@ export class ModelCatalog {
   find(id: string): CallableModel | undefined {
     const model = this.registry.find(id);
     const { price = null, context_window, input: takes = [] } = this.registry.describe(id) ?? {};
-    const contextWindow = context_window ?? this.config.defaultContextWindow;
+    const contextWindow = context_window ?? DEFAULT_CONTEXT_WINDOW;
     return model && { id, model, price, contextWindow, takes };
   }
 

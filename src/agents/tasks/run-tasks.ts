@@ -63,7 +63,7 @@ export class RunTasks {
     private readonly signal: AbortSignal,
     private readonly execute: ExecuteTask,
   ) {
-    this.slots = new Semaphore(runner.config.runTasksAtOnce);
+    this.slots = new Semaphore(runner.config.runLimits.tasks_at_once);
   }
 
   /**

@@ -75,7 +75,7 @@ export class TaskQuota {
 
   /** Whether a run so many levels down may hand over tasks. */
   reaches(depth: number): boolean {
-    return depth < this.config.runTaskDepth;
+    return depth < this.config.runLimits.task_depth;
   }
 
   /**
@@ -85,17 +85,17 @@ export class TaskQuota {
   async lock(unit: UnitOfWork, runId: string, { atOnce = false } = {}): Promise<LockedRun> {
     const run = await this.writer.lockRun(unit, runId);
     if (!run) throw new Conflict('The run has ended, so it can start nothing more');
-    const { runTaskDepth, runTasksAtOnce, runMaxTasks } = this.config;
+    const { task_depth, tasks_at_once, tasks } = this.config.runLimits;
     if (!this.reaches(run.depth))
       throw new Conflict(
-        `Tasks are handed on ${runTaskDepth} levels deep at most; do this one yourself, or leave it to who gave you yours`,
+        `Tasks are handed on ${task_depth} levels deep at most; do this one yourself, or leave it to who gave you yours`,
       );
     const { at_work, in_all, limits_cost } = await this.tasks.counts(unit, runId);
-    if (in_all >= runMaxTasks)
-      throw new Conflict(`A run may start ${runMaxTasks} tasks in all, and these were; do the rest yourself`);
-    if (atOnce && at_work >= runTasksAtOnce)
+    if (in_all >= tasks)
+      throw new Conflict(`A run may start ${tasks} tasks in all, and these were; do the rest yourself`);
+    if (atOnce && at_work >= tasks_at_once)
       throw new TooManyRequests(
-        `A run has ${runTasksAtOnce} tasks at work at most; wait for the end of one (run_status_get), then try again`,
+        `A run has ${tasks_at_once} tasks at work at most; wait for the end of one (run_status_get), then try again`,
       );
     return { run, limitsCost: limits_cost };
   }

@@ -67,7 +67,7 @@ export class RunAttempts {
 
   /** Returns when the end of the run is written down; throws what kept it from getting there. */
   async execute({ run, journal, claims, above, executeTask }: Surroundings): Promise<void> {
-    const { runMaxSteps: maxSteps } = this.config;
+    const { steps: maxSteps } = this.config.runLimits;
     const claimedAt = Date.now();
     const spentOnTasks = run.attempt > 1 ? await this.tasks.spentBefore(run.id) : undefined;
     const limits = new RunLimits({ run, maxSteps, above, spentOnTasks });

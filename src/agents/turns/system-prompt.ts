@@ -143,7 +143,7 @@ export class SystemPrompts {
 
   /** They stay the same as long as the attempt does. */
   async of(run: ExecutedRun, { guide, offered, maxSteps }: RunTools): Promise<string> {
-    const { runMaxSteps, sandboxMemoryBytes, sandboxSeconds } = this.config;
+    const { runLimits, sandboxLimits } = this.config;
     const [organization, workspace] = await Promise.all([
       this.instructions.latest(run.organization_id),
       this.workspaceOf(run),
@@ -152,9 +152,9 @@ export class SystemPrompts {
       tools: offered.map(({ name }) => name),
       organization,
       workspace,
-      memoryBytes: sandboxMemoryBytes,
-      seconds: sandboxSeconds,
-      steps: Math.min(runMaxSteps, maxSteps, run.budget?.max_steps ?? Number.POSITIVE_INFINITY),
+      memoryBytes: sandboxLimits.memory,
+      seconds: sandboxLimits.seconds,
+      steps: Math.min(runLimits.steps, maxSteps, run.budget?.max_steps ?? Number.POSITIVE_INFINITY),
       date: new Date(),
     });
   }

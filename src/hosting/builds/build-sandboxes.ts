@@ -57,7 +57,7 @@ export class BuildSandboxes {
     const full = watchDisk(
       {
         folder: step.folder,
-        maxBytes: this.config.siteBuildDiskBytes,
+        maxBytes: this.config.siteBuildLimits.disk,
         measure: signal => this.bytesOf(job, step.folder, signal),
       },
       over.signal,
@@ -112,7 +112,7 @@ export class BuildSandboxes {
     signal: AbortSignal,
   ): Promise<FolderResult> {
     const { folder, script, args, command, egress, seconds } = step;
-    const { siteBuildMemoryBytes: memoryBytes } = this.config;
+    const { memory: memoryBytes } = this.config.siteBuildLimits;
     const heap = job.settings.node_memory ?? Math.floor((memoryBytes * 0.75) / 2 ** 20);
     try {
       return await this.sandboxes.run(job.workspace, {
@@ -134,7 +134,7 @@ export class BuildSandboxes {
   private explain({ what, command, seconds }: Step, result: FolderResult, tail: string): string {
     return explainFailure({
       ...{ what, command, result, tail, refused: result.egress_refused, advice: this.egress.advice(what) },
-      limits: { seconds, memoryBytes: this.config.siteBuildMemoryBytes, processes: MAX_PROCESSES },
+      limits: { seconds, memoryBytes: this.config.siteBuildLimits.memory, processes: MAX_PROCESSES },
     });
   }
 }

@@ -83,7 +83,7 @@ export class Dependencies {
         ...({ what: 'install', folder: work, script: SCRIPT, command, egress } as const),
         args: [command, version ? `${toolOf(name, version)}@${version}` : ''],
         env: environment(name, registry ?? this.egress.defaultRegistry),
-        seconds: this.config.siteInstallSeconds,
+        seconds: this.config.siteBuildLimits.install_seconds,
         requires: this.egress.hostsOf(registries),
       };
       await this.sandboxes.run(job, step, log);

@@ -26,7 +26,7 @@ export async function watchDisk(watched: Watched, signal: AbortSignal): Promise<
     const bytes = await watched.measure(signal);
     measureAt = performance.now() + SHARE * (performance.now() - startedAt);
     if (bytes !== null && bytes > watched.maxBytes)
-      return `It wrote more than ${Math.round(watched.maxBytes / 2 ** 20)} MiB, which is the most (SITE_BUILD_DISK_BYTES).`;
+      return `It wrote more than ${Math.round(watched.maxBytes / 2 ** 20)} MiB, which is the most (disk in SITE_BUILD_LIMITS).`;
   }
   return undefined;
 }

@@ -117,7 +117,7 @@ export class FolderDependencies {
     const { length: files } = await made.listAll('');
     await this.quota.require(workspace.id, { bytes, files });
     const root = this.folders.pathOf(workspace);
-    await this.watch.around(workspace.id, writer, this.config.siteInstallSeconds, () =>
+    await this.watch.around(workspace.id, writer, this.config.siteBuildLimits.install_seconds, () =>
       this.cache.hand(work, path.join(root, folder), folders),
     );
     this.quota.expire(workspace.id);

@@ -27,7 +27,7 @@ import { SiteActions } from './site-actions.js';
     {
       provide: RequestLimits,
       inject: [Config],
-      useFactory: ({ hostedRequestsPerMinute }: Config) => new RequestLimits(hostedRequestsPerMinute),
+      useFactory: ({ minuteLimits }: Config) => new RequestLimits(minuteLimits.hosted),
     },
     ReservedPaths,
     SiteActions,

@@ -98,8 +98,10 @@ export class SitesService implements OnModuleInit {
     const id = newId();
     return this.database.transaction(async unit => {
       await this.workspaces.requireLocked(unit, actor, 'site.publish', workspaceId);
-      if ((await this.sites.count(unit, workspaceId)) >= this.config.maxSites)
-        throw new Conflict(`The workspace has ${this.config.maxSites} sites, as many as it may; delete one`);
+      if ((await this.sites.count(unit, workspaceId)) >= this.config.workspaceLimits.sites)
+        throw new Conflict(
+          `The workspace has ${this.config.workspaceLimits.sites} sites, as many as it may; delete one`,
+        );
       await this.sites.add(unit, {
         ...{ id, workspace_id: workspaceId, slug, name, created_by: actor.id },
         ...settingsOf(input),

@@ -23,9 +23,9 @@ export class ServerRules {
   settingsOf(server: Pick<ServerRow, 'id' | 'env_sealed'>, input: Partial<CreateServer>): ServerChanges {
     const { restart, health_path, overlap, sleep_after_seconds, port, host_header } = input;
     const { memory_bytes, actions, connections, install_command } = input;
-    const { maxServerMemoryBytes } = this.config;
-    if (memory_bytes && memory_bytes > maxServerMemoryBytes)
-      throw new Invalid(`memory_bytes is ${maxServerMemoryBytes} at most on this installation`);
+    const { memory: most } = this.config.serverLimits;
+    if (memory_bytes && memory_bytes > most)
+      throw new Invalid(`memory_bytes is ${most} at most on this installation`);
     if (actions) this.requireActions(actions);
     const given = Object.entries({
       ...{ restart, health_path, overlap, sleep_after_seconds, port, host_header, install_command },
@@ -38,18 +38,16 @@ export class ServerRules {
 
   /** 409 where the workspace has as many as it may. */
   async requireRoom(unit: UnitOfWork, workspaceId: string): Promise<void> {
-    const { maxServers } = this.config;
-    if ((await this.servers.count(unit, workspaceId)) >= maxServers)
-      throw new Conflict(`The workspace has ${maxServers} servers, as many as it may; delete one`);
+    const { servers: most } = this.config.workspaceLimits;
+    if ((await this.servers.count(unit, workspaceId)) >= most)
+      throw new Conflict(`The workspace has ${most} servers, as many as it may; delete one`);
   }
 
   /** 409 where as many of the organization run as may. */
   async start(unit: UnitOfWork, actor: Actor, server: ServerRow): Promise<void> {
-    const { maxRunningServers } = this.config;
-    if ((await this.servers.countWanted(unit, server)) >= maxRunningServers)
-      throw new Conflict(
-        `${maxRunningServers} servers of the organization run, as many as may; stop one of them first`,
-      );
+    const { organization: most } = this.config.serverLimits;
+    if ((await this.servers.countWanted(unit, server)) >= most)
+      throw new Conflict(`${most} servers of the organization run, as many as may; stop one of them first`);
     await this.servers.start(unit, server.id, actor);
   }
 

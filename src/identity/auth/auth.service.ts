@@ -66,7 +66,7 @@ export class AuthService {
 
   /** Makes an account, an organization of its own, and signs in. The first account owns the installation. */
   async register(input: Register, from: SignInSource): Promise<IssuedTokens> {
-    await this.quotas.spendOfAddress('register', from.address, this.config.registrationsPerHour);
+    await this.quotas.spendOfAddress('register', from.address, this.config.hourLimits.registration);
     if (this.config.registration === 'open') await this.verification.allow(input.email);
     const passwordHash = await hashPassword(input.password);
     return this.database.transaction(async unit => {

@@ -117,12 +117,12 @@ export class BillingService {
   }
 
   private get limits() {
-    const { maxFileBytes, runMaxSteps, sandboxSeconds, sandboxMemoryBytes } = this.config;
+    const { workspaceLimits, runLimits, sandboxLimits } = this.config;
     return {
-      file_bytes: maxFileBytes,
-      run_steps: runMaxSteps,
-      sandbox_seconds: sandboxSeconds,
-      sandbox_memory_bytes: sandboxMemoryBytes,
+      file_bytes: workspaceLimits.file_bytes,
+      run_steps: runLimits.steps,
+      sandbox_seconds: sandboxLimits.seconds,
+      sandbox_memory_bytes: sandboxLimits.memory,
     };
   }
 }

@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { Config, envExampleText, mistypedSettings, settings } from './config.js';
+import {
+  Config,
+  envExampleText,
+  mistypedSettings,
+  settings,
+  settingsDocumentText,
+  unknownSettings,
+} from './config.js';
 
 describe('Config', () => {
   it('has a default for everything', () => {
@@ -25,6 +32,7 @@ describe('Config', () => {
     [{ VAULT_KEYS: 'a:short' }, 'VAULT_KEYS must list keys as id:base64'],
     [{ OUTGOING_PRIVATE_HOSTS: 'chat.corp' }, 'OUTGOING_PRIVATE_HOSTS: "chat.corp" is no host with a port'],
     [{ OUTGOING_PRIVATE_HOSTS: '10.0.0.0/64' }, '"10.0.0.0/64" is no network'],
+    [{ SERVER_LIMITS: 'memory=16MiB' }, 'memory in SERVER_LIMITS must be a whole number from 33554432 to'],
     [{ SANDBOX_DRIVER: 'none' }, 'SANDBOX_DRIVER must be one of bubblewrap, docker, unsafe-local'],
   ])('refuses %j in a sentence', (environment, sentence) => {
     expect(() => Config.from(environment)).toThrow(sentence);
@@ -53,6 +61,19 @@ describe('mistypedSettings', () => {
       SHELL: 'sh',
     };
     expect(mistypedSettings({ ...others, PORT: '1', PORTS: '2' }).size).toBe(0);
+  });
+});
+
+describe('unknownSettings', () => {
+  it('finds lines of a file that set nothing here', () => {
+    expect(unknownSettings('# PORT=1\nPORT=3000\nSITE_MAX_BYTES=1\n')).toEqual(['SITE_MAX_BYTES']);
+  });
+});
+
+describe('settingsDocumentText', () => {
+  it('has every setting once', () => {
+    const names = [...settingsDocumentText().matchAll(/^### `(\w+)`$/gm)].map(([, name]) => name);
+    expect(names).toEqual(Object.values(settings).map(({ name }) => name));
   });
 });
 

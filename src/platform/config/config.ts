@@ -1,23 +1,23 @@
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
+import { parseEnv } from 'node:util';
 import { didYouMean } from '#libs/did-you-mean/index.js';
-import { envExample, type Setting } from '#libs/env-settings/index.js';
+import { envExample, type Setting, settingsDocument } from '#libs/env-settings/index.js';
 import { accountsSettings } from './settings/accounts.js';
 import { modelsSettings, runsSettings } from './settings/agents.js';
 import { connectionsSettings } from './settings/connections.js';
 import { hostingSettings } from './settings/hosting.js';
 import { serviceSettings, trafficSettings } from './settings/service.js';
-import { filesSettings, formsSettings, sandboxesSettings } from './settings/workspaces.js';
+import { filesSettings, sandboxesSettings } from './settings/workspaces.js';
 
 /** Version of the service and of its interface. */
 export const VERSION = '0.1.0';
 
-/** Every environment variable the service reads, in the order `.env.example` lists them. */
+/** Every environment variable the service reads. */
 export const settings = {
   ...serviceSettings,
   ...accountsSettings,
   ...filesSettings,
-  ...formsSettings,
   ...sandboxesSettings,
   ...connectionsSettings,
   ...runsSettings,
@@ -25,6 +25,19 @@ export const settings = {
   ...hostingSettings,
   ...trafficSettings,
 } as const;
+
+/** The settings by subject, in the order that `.env.example` and `docs/settings.md` list them. */
+const SUBJECTS: Readonly<Record<string, Readonly<Record<string, Setting<unknown>>>>> = {
+  'Processes and data': serviceSettings,
+  'Accounts and organizations': accountsSettings,
+  Workspaces: filesSettings,
+  Sandboxes: sandboxesSettings,
+  'Services of others': connectionsSettings,
+  Runs: runsSettings,
+  Models: modelsSettings,
+  'Sites and servers': hostingSettings,
+  'Limits, metrics and logs': trafficSettings,
+};
 
 type Values = { [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer T> ? T : never };
 
@@ -63,11 +76,21 @@ export class Config extends SettingValues {
   }
 }
 
+const LIMITS_HINT =
+  'Limits are listed as name=number, separated by commas. Those not listed keep their defaults. Bytes may be written as 512MiB or 2GiB.';
+
 /** The text of `.env.example`. */
 export const envExampleText = (): string =>
   envExample(
-    '# Settings of Atelier. Every one is optional; copy to .env and uncomment what you change.\n',
+    `# Settings of Atelier. Every one is optional; copy to .env and uncomment what you change.\n# ${LIMITS_HINT}\n`,
     Object.values(settings),
+  );
+
+/** The text of `docs/settings.md`. */
+export const settingsDocumentText = (): string =>
+  settingsDocument(
+    `# Settings\n\nEnvironment variables, or lines of a file \`.env\`. Every one is optional. ${LIMITS_HINT}\n`,
+    new Map(Object.entries(SUBJECTS).map(([subject, all]) => [subject, Object.values(all)])),
   );
 
 /** Shorter names are too close to common variables that mean something else: HOME and HOST, PATH and PORT. */
@@ -85,4 +108,10 @@ export function mistypedSettings(environment: NodeJS.ProcessEnv): Map<string, st
     if (meant && environment[meant] === undefined) mistyped.set(name, meant);
   }
   return mistyped;
+}
+
+/** The names in the text of a `.env` file that are no settings. */
+export function unknownSettings(text: string): string[] {
+  const known = new Set<string>(Object.values(settings).map(({ name }) => name));
+  return Object.keys(parseEnv(text)).filter(name => !known.has(name));
 }

@@ -1,2 +1,10 @@
-export { Config, envExampleText, mistypedSettings, settings, VERSION } from './config.js';
+export {
+  Config,
+  envExampleText,
+  mistypedSettings,
+  settings,
+  settingsDocumentText,
+  unknownSettings,
+  VERSION,
+} from './config.js';
 export { asVaultKeys, CannotStart } from './settings/setting.js';

@@ -1,6 +1,7 @@
 export { ProblemFilter } from './problem.filter.js';
 export {
   bodyLimit,
+  MAX_BODY_BYTES,
   registerRequestHooks,
   requestId,
   requestOrigin,

@@ -43,11 +43,12 @@ export function requestUrl({ url = '/' }: Pick<IncomingMessage, 'url'>): string 
 /** What a caller without a credential may send: public routes take a few fields. */
 const MAX_PUBLIC_BYTES = 64 * 1024;
 
-/** How many bytes the body of a request may have: `maxBytes` of those who have shown who they are. */
-export const bodyLimit =
-  (maxBytes: number) =>
-  ({ user }: FastifyRequest & { user?: Actor }): number =>
-    user === undefined || user === null ? Math.min(maxBytes, MAX_PUBLIC_BYTES) : maxBytes;
+/** Largest JSON body; uploads of raw bytes are limited by what a file may have. */
+export const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+/** How many bytes the body of a request may have. */
+export const bodyLimit = ({ user }: FastifyRequest & { user?: Actor }): number =>
+  user === undefined || user === null ? MAX_PUBLIC_BYTES : MAX_BODY_BYTES;
 
 /**
  * Gives every request its id, in the log, the audit and the answer, and its queries a deadline; logs one line when it is

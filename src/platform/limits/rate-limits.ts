@@ -167,21 +167,16 @@ export class RateLimits implements OnApplicationShutdown {
       help: 'Requests that were refused with 429, by the policy that they went beyond.',
       labels: ['policy'],
     });
-    const { rateLimitPerMinute, rateLimitAnonymousPerMinute, rateLimitSharedPerMinute } = config;
-    const { rateLimitWebhooksPerMinute } = config;
-    this.perCredential = this.policy('credential', rateLimitPerMinute, 'with this credential');
-    this.perAddress = this.policy('address', rateLimitAnonymousPerMinute, 'with this address');
+    const { credential, anonymous, shared, webhook } = config.minuteLimits;
+    this.perCredential = this.policy('credential', credential, 'with this credential');
+    this.perAddress = this.policy('address', anonymous, 'with this address');
     this.perInvalid = this.policy(
       'invalid-credentials',
-      rateLimitAnonymousPerMinute,
+      anonymous,
       'with invalid credentials from this address',
     );
-    this.perVisitor = this.policy(
-      'shared-files',
-      rateLimitSharedPerMinute,
-      'for shared files from this address',
-    );
-    this.perWebhook = this.policy('webhooks', rateLimitWebhooksPerMinute, 'for this webhook');
+    this.perVisitor = this.policy('shared-files', shared, 'for shared files from this address');
+    this.perWebhook = this.policy('webhooks', webhook, 'for this webhook');
   }
 
   onApplicationShutdown(): void {

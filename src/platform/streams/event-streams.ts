@@ -47,10 +47,10 @@ export class EventStreams implements BeforeApplicationShutdown {
 
   /** Acquires a slot for one stream; returns its release. Throws TooManyRequests beyond a limit. */
   reserve({ id, credential }: Owner): () => void {
-    const { streamsPerCredential, streamsPerOwner, streamsPerProcess } = this.config;
+    const { streamLimits: most } = this.config;
     const held: [name: string, limit: number, sentence: string][] = [
-      [`credential ${credential.id}`, streamsPerCredential, 'This credential has'],
-      [`owner ${id}`, streamsPerOwner, 'You have'],
+      [`credential ${credential.id}`, most.credential, 'This credential has'],
+      [`owner ${id}`, most.owner, 'You have'],
     ];
     for (const [name, limit, who] of held)
       if (limit > 0 && (this.counts.get(name) ?? 0) >= limit)
@@ -58,7 +58,7 @@ export class EventStreams implements BeforeApplicationShutdown {
           name.startsWith('owner') ? 'owner' : 'credential',
           `${who} ${limit} event streams open, which is the most; close some and try again`,
         );
-    if (streamsPerProcess > 0 && this.total >= streamsPerProcess)
+    if (most.process > 0 && this.total >= most.process)
       throw this.refuse('process', 'Too many event streams are open here; try again in a moment');
     this.add(held, 1);
     let released = false;

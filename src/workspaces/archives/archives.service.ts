@@ -89,7 +89,7 @@ export class ArchivesService {
     const folder = workspacePath(to);
     const archive = await files.openRead(path);
     try {
-      const extraction = new Extraction(files, archive, folder, this.config.maxFileBytes);
+      const extraction = new Extraction(files, archive, folder, this.config.workspaceLimits.file_bytes);
       const plan = await extraction.plan(await this.quota.room(workspace_id));
       const { files: count, folders, bytes, unchanged, skipped } = plan;
       await this.quota.during(workspace_id, { bytes, files: count + folders }, () =>

@@ -14,7 +14,7 @@ export { changeOf, type Destination, FileWriter } from './file-writer.js';
 export { changesTo, deletionsOf, entriesAt, manifestOf, movesOf } from './intent.js';
 export { JoinedWork, type JoinedWrite } from './joined-write.js';
 export { NoRoom } from './no-room.js';
-export { NumberedChanges } from './numbered-changes.store.js';
+export { CHANGE_LOG_DAYS, NumberedChanges } from './numbered-changes.store.js';
 export { RecordedWrites } from './recorded-writes.js';
 export { QuotaGuard, SandboxWatch } from './sandbox-watch.js';
 export { Scans } from './scans.js';

@@ -9,36 +9,27 @@ export interface Amount {
   files: number;
 }
 
-interface Limits {
-  readonly maxWorkspaceBytes: number;
-  readonly maxWorkspaceFiles: number;
-}
-
 /** With bytes outside of the folder. */
 type Held = Amount & { readonly elsewhere: number };
 
-export function noRoomFor(
-  usage: Held,
-  more: Amount,
-  { maxWorkspaceBytes, maxWorkspaceFiles }: Limits,
-): NoRoom {
-  if (usage.bytes + more.bytes > maxWorkspaceBytes)
+export function noRoomFor(usage: Held, more: Amount, most: Readonly<Amount>): NoRoom {
+  if (usage.bytes + more.bytes > most.bytes)
     return new NoRoom(
       413,
-      `The workspace holds ${usage.bytes} of the ${maxWorkspaceBytes} bytes it may have${ofThem(usage)}, and this takes ${more.bytes} more; delete something first`,
+      `The workspace holds ${usage.bytes} of the ${most.bytes} bytes it may have${ofThem(usage)}, and this takes ${more.bytes} more; delete something first`,
     );
   return new NoRoom(
     409,
-    `The workspace holds ${usage.files} of the ${maxWorkspaceFiles} files and folders it may have, and this makes ${more.files} more; delete something first`,
+    `The workspace holds ${usage.files} of the ${most.files} files and folders it may have, and this makes ${more.files} more; delete something first`,
   );
 }
 
-export function excessOf(held: Held, { maxWorkspaceBytes, maxWorkspaceFiles }: Limits): string | null {
+export function excessOf(held: Held, most: Readonly<Amount>): string | null {
   const { bytes, files } = held;
-  if (bytes > maxWorkspaceBytes)
-    return `the workspace holds ${bytes} bytes${ofThem(held)}, and may hold ${maxWorkspaceBytes}; delete something first.`;
-  if (files > maxWorkspaceFiles)
-    return `the workspace holds ${files} files, and may hold ${maxWorkspaceFiles}; delete something first.`;
+  if (bytes > most.bytes)
+    return `the workspace holds ${bytes} bytes${ofThem(held)}, and may hold ${most.bytes}; delete something first.`;
+  if (files > most.files)
+    return `the workspace holds ${files} files, and may hold ${most.files}; delete something first.`;
   return null;
 }
 

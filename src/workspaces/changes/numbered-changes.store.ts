@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
 import { isOfWorkspace, type LoggedChange } from './change-log.store.js';
 import { COALESCE_MS } from './change-rows.store.js';
 
+/** How long the log of changes to files is kept, from which event streams resume. */
+export const CHANGE_LOG_DAYS = 30;
 const BATCH = 5000;
 const PRUNE_INTERVAL_MS = 3_600_000;
 
@@ -17,10 +18,7 @@ export interface LogHead {
 /** The log as its readers know it: changes with numbers that rise by one in each workspace, until they are pruned. */
 @Injectable()
 export class NumberedChanges {
-  constructor(
-    private readonly config: Config,
-    private readonly database: Database,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * Numbers changes into which no more writes can merge. Every reader does this first, so that nothing depends on the
@@ -105,7 +103,7 @@ export class NumberedChanges {
   }
 
   private get cutoff() {
-    return sql`now() - ${this.config.changeLogDays} * interval '1 day'`;
+    return sql`now() - ${CHANGE_LOG_DAYS} * interval '1 day'`;
   }
 
   private settleBatch(workspaceId: string): Promise<number> {

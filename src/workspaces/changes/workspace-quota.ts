@@ -81,13 +81,13 @@ export class WorkspaceQuota {
     const { bytes, files, elsewhere, doubtful } = await this.measure(workspaceId);
     // Without doubtful amounts: nothing is killed for those.
     const held = { bytes: bytes - doubtful.bytes + besides, files: files - doubtful.files, elsewhere };
-    return excessOf(held, this.config);
+    return excessOf(held, this.config.workspaceLimits);
   }
 
   async room(workspaceId: string): Promise<Amount> {
     const { bytes, files } = await this.measure(workspaceId);
-    const { maxWorkspaceBytes, maxWorkspaceFiles } = this.config;
-    return { bytes: Math.max(0, maxWorkspaceBytes - bytes), files: Math.max(0, maxWorkspaceFiles - files) };
+    const { workspaceLimits: most } = this.config;
+    return { bytes: Math.max(0, most.bytes - bytes), files: Math.max(0, most.files - files) };
   }
 
   /** Has it measured again soon: a command may have deleted much. */
@@ -120,15 +120,15 @@ export class WorkspaceQuota {
   /** `admitted` runs in the same turn as the decision: a measurement sees both or neither. */
   private async admit(workspaceId: string, more: Amount, admitted: () => void, known?: Usage): Promise<void> {
     const fits = ({ bytes, files }: Usage) =>
-      bytes + more.bytes <= this.config.maxWorkspaceBytes &&
-      files + more.files <= this.config.maxWorkspaceFiles;
+      bytes + more.bytes <= this.config.workspaceLimits.bytes &&
+      files + more.files <= this.config.workspaceLimits.files;
     let usage = known ?? (await this.usage(workspaceId));
     for (let times = 0; !fits(usage) && times < MAX_MEASUREMENTS; times++) {
       const measured = await this.measure(workspaceId);
       usage = this.known.get(workspaceId) ?? measured;
       if (measured.isSure) break;
     }
-    if (!fits(usage)) throw noRoomFor(usage, more, this.config);
+    if (!fits(usage)) throw noRoomFor(usage, more, this.config.workspaceLimits);
     if (dryRun()) return;
     usage.bytes += more.bytes;
     usage.files += more.files;
@@ -157,7 +157,7 @@ export class WorkspaceQuota {
   }
 
   private isMoreThanHalf({ bytes, files }: Usage): boolean {
-    return bytes > this.config.maxWorkspaceBytes / 2 || files > this.config.maxWorkspaceFiles / 2;
+    return bytes > this.config.workspaceLimits.bytes / 2 || files > this.config.workspaceLimits.files / 2;
   }
 
   private async addLogged(workspaceId: string, known: Usage): Promise<void> {

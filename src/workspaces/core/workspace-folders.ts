@@ -125,7 +125,7 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
 
   private async sweep(id: string, maker?: string): Promise<number> {
     const files = new WorkspaceFs(path.resolve(this.config.dataDir, 'workspaces', id), {
-      maxFileBytes: this.config.maxFileBytes,
+      maxFileBytes: this.config.workspaceLimits.file_bytes,
     });
     try {
       return await files.sweepTemporaries({ maker });
@@ -219,7 +219,7 @@ export class WorkspaceFolders {
   }
 
   private async removeFrom(root: string, id: string): Promise<void> {
-    const folders = new WorkspaceFs(root, { maxFileBytes: this.config.maxFileBytes });
+    const folders = new WorkspaceFs(root, { maxFileBytes: this.config.workspaceLimits.file_bytes });
     try {
       await folders.remove(id, { recursive: true });
     } catch (error) {
@@ -228,7 +228,7 @@ export class WorkspaceFolders {
   }
 
   private optionsFor(workspace: FolderOf) {
-    const { maxFileBytes } = this.config;
+    const { file_bytes: maxFileBytes } = this.config.workspaceLimits;
     return { owner: this.ownerOf(workspace), maxFileBytes, beforeChange: beforeSideEffect };
   }
 }

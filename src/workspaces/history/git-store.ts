@@ -33,7 +33,8 @@ export class GitStore {
 
   /** Null where there is a history. */
   async fault(): Promise<string | null> {
-    if (this.config.historyDays === 0) return 'The history of files is switched off here (HISTORY_DAYS=0)';
+    if (this.config.retentionDays.history === 0)
+      return 'The history of files is switched off here (RETENTION_DAYS has history=0)';
     if (this.known && (this.known.fault === null || this.known.until > Date.now())) return this.known.fault;
     const fault = await this.look().catch(faultOf);
     this.known = { fault, until: Date.now() + FAULT_MS };
@@ -54,7 +55,7 @@ export class GitStore {
           workspace: this.folders.historyOf(workspace),
           owner: this.folders.ownerOf(workspace),
           limits: {
-            memoryBytes: this.config.sandboxMemoryBytes,
+            memoryBytes: this.config.sandboxLimits.memory,
             fileBytes: Number.POSITIVE_INFINITY,
             ...limits,
           },

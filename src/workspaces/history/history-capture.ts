@@ -214,7 +214,7 @@ export class HistoryCapture {
   }
 
   private readFile(files: WorkspaceFs, seen: SeenAs): Promise<Reading> {
-    return readAsLogged(files, seen, this.config.historyFileBytes);
+    return readAsLogged(files, seen, this.config.workspaceLimits.history_file_bytes);
   }
 
   private async commit(
@@ -226,7 +226,7 @@ export class HistoryCapture {
     read = (draft: Draft) => this.readFile(files, draft),
   ): Promise<{ sha: string; bytes: number } | null> {
     if (drafts.length === 0) return null;
-    const room = this.config.historyWorkspaceBytes - Number(bytes);
+    const room = this.config.workspaceLimits.history_bytes - Number(bytes);
     const attempt = (has: Set<string>) => this.git.of(workspace).commit(drafts, { read, room, known: has });
     try {
       return await attempt(known);

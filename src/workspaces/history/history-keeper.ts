@@ -51,7 +51,7 @@ export class HistoryKeeper implements Keeper, OnModuleInit {
         pending = await this.versions.pendingAt(workspaceId, paths, MAX_COPIES + 1);
       }
       const files = pending.files.filter(
-        ({ path, size }) => !isSkipped(path) && size <= this.config.historyFileBytes,
+        ({ path, size }) => !isSkipped(path) && size <= this.config.workspaceLimits.history_file_bytes,
       );
       const bytes = files.reduce((sum, { size }) => sum + size, 0);
       if (!pending.isRecent || files.length > MAX_COPIES || bytes > MAX_COPIED_BYTES)
@@ -60,7 +60,7 @@ export class HistoryKeeper implements Keeper, OnModuleInit {
         await this.copies.add(
           { id: workspaceId, number: pending.number },
           files,
-          this.config.historyFileBytes,
+          this.config.workspaceLimits.history_file_bytes,
         );
     } catch (error) {
       if (isOutage(error)) throw error;

@@ -33,7 +33,7 @@ export class HistoryPass implements OnApplicationBootstrap, BeforeApplicationShu
   ) {}
 
   onApplicationBootstrap(): void {
-    if (!this.config.runsJobs || this.config.historyDays === 0) return;
+    if (!this.config.runsJobs || this.config.retentionDays.history === 0) return;
     this.timer = this.timers.start({
       take: () => this.start(),
       next: async () => EVERY_MS,

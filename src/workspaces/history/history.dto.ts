@@ -64,7 +64,7 @@ export class VersionView {
   kept: boolean;
 
   @Field.choice(
-    'Why its content is not kept: it is gone, over HISTORY_FILE_BYTES, was written over at once, or there was no room',
+    'Why its content is not kept: it is gone, over history_file_bytes in WORKSPACE_LIMITS, was written over at once, or there was no room',
     UNKEPT,
     { nullable: true, example: null },
   )

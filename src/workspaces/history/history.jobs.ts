@@ -20,7 +20,7 @@ const NEARLY_FULL = 0.8;
 /** How often a repository that is too large is halved before what is left of it stays. */
 const MAX_HALVINGS = 6;
 
-/** Forgets versions: those replaced longer ago than HISTORY_DAYS, and more where a history has grown too large. */
+/** Forgets versions: those replaced longer ago than `history` of RETENTION_DAYS, and more where a history has grown too large. */
 @Injectable()
 export class HistoryTrim {
   constructor(
@@ -36,7 +36,7 @@ export class HistoryTrim {
   @Chore('trim_histories', { everyMs: HOUR_MS })
   async due(): Promise<void> {
     if ((await this.git.fault()) !== null) return;
-    const nearlyFull = Math.floor(this.config.historyWorkspaceBytes * NEARLY_FULL);
+    const nearlyFull = Math.floor(this.config.workspaceLimits.history_bytes * NEARLY_FULL);
     for (const workspace of await this.store.due(nearlyFull)) {
       try {
         await this.trim(workspace);
@@ -49,10 +49,10 @@ export class HistoryTrim {
   async trim(workspace: RepositoryOf): Promise<void> {
     await this.database.transaction(async unit => {
       if (!(await this.versions.lock(unit, workspace.id))) return;
-      const { historyDays, historyWorkspaceBytes } = this.config;
-      let oldest = await this.store.commitBefore(unit, workspace.id, historyDays);
+      const { retentionDays, workspaceLimits } = this.config;
+      let oldest = await this.store.commitBefore(unit, workspace.id, retentionDays.history);
       let bytes = await this.forgetBefore(unit, workspace, oldest);
-      for (let n = 0; n < MAX_HALVINGS && bytes > historyWorkspaceBytes; n++) {
+      for (let n = 0; n < MAX_HALVINGS && bytes > workspaceLimits.history_bytes; n++) {
         const middle = await this.store.middleCommit(unit, workspace.id);
         if (!middle || middle.id === oldest?.id) break;
         oldest = middle;

@@ -41,7 +41,7 @@ function opened(idleSeconds: number) {
       return { session, extras: () => ({}) };
     });
   const shells = new NamedShells(
-    { sandboxSessionIdleSeconds: idleSeconds } as Config,
+    { sandboxLimits: { idle_seconds: idleSeconds } } as Config,
     { openShell } as unknown as SandboxesService,
     { sessionsOf: async () => [] } as unknown as RunningSandboxes,
     { warn: () => undefined } as unknown as Log,

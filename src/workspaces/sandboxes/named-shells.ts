@@ -20,7 +20,7 @@ interface Held {
 }
 
 /**
- * Shells that callers come back to by name, each caller to their own. One that is idle for SANDBOX_SESSION_IDLE_SECONDS
+ * Shells that callers come back to by name, each caller to their own. One that is idle for `idle_seconds` of SANDBOX_LIMITS
  * is ended.
  */
 @Injectable()
@@ -91,7 +91,7 @@ export class NamedShells implements OnModuleDestroy {
     // No command opened a session, or one ended it.
     if (!session) this.forget(key, held);
     else {
-      held.idle = setTimeout(() => this.endIdle(key), this.config.sandboxSessionIdleSeconds * 1000).unref();
+      held.idle = setTimeout(() => this.endIdle(key), this.config.sandboxLimits.idle_seconds * 1000).unref();
       this.follow(key, held, session);
     }
   }

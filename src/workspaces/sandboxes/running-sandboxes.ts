@@ -200,9 +200,9 @@ export class SandboxSlots {
   private readonly ofOrganization: ConcurrencyLimit;
 
   constructor(config: Config) {
-    this.ofWorkspace = new ConcurrencyLimit(config.sandboxesPerWorkspace, 'commands run in this workspace');
+    this.ofWorkspace = new ConcurrencyLimit(config.sandboxLimits.workspace, 'commands run in this workspace');
     this.ofOrganization = new ConcurrencyLimit(
-      config.sandboxesPerOrganization,
+      config.sandboxLimits.organization,
       'commands run in the workspaces of this organization',
     );
   }

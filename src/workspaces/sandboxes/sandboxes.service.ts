@@ -189,7 +189,7 @@ export class SandboxesService {
   private async runScriptNow(workspace: WorkspaceRef, request: ScriptRequest): Promise<ScriptResult> {
     const { script: command, caller = { kind: 'service', id: null }, signal, stdin, outputBytes } = request;
     const { actor, actions, reach, onlyReads } = request;
-    const { sandboxMemoryBytes: memoryBytes, sandboxSeconds } = this.config;
+    const { memory: memoryBytes, seconds: sandboxSeconds } = this.config.sandboxLimits;
     const seconds = request.seconds ?? sandboxSeconds;
     const environment = await this.environments.prepare(workspace, {
       ...{ caller, actor, actions, reach, onlyReads },
@@ -262,7 +262,7 @@ export class SandboxesService {
   }
 
   private async beginSession({ request, prelude }: Environment): Promise<SandboxSession> {
-    const { sandboxMemoryBytes: memoryBytes, sandboxSeconds } = this.config;
+    const { memory: memoryBytes, seconds: sandboxSeconds } = this.config.sandboxLimits;
     const limits = { memoryBytes, wallMs: sandboxSeconds * 1000, cpuSeconds: SHELL_CPU_SECONDS };
     const session = await this.driver.openSession({ ...request, limits });
     if (prelude !== '') await session.run({ script: prelude });

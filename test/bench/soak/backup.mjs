@@ -24,8 +24,7 @@ export async function backup(say) {
   const model = { OPENAI_COMPATIBLE_BASE_URL: await fakeModel(), OPENAI_COMPATIBLE_MODELS: 'fake' };
   const common = {
     ...model,
-    RATE_LIMIT_PER_MINUTE: '0',
-    RATE_LIMIT_SHARED_PER_MINUTE: '0',
+    RATE_LIMITS_PER_MINUTE: 'credential=0,shared=0',
     JWT_SECRET: 'x'.repeat(40),
   };
   const [from, to] = [folder(), folder()];

@@ -52,7 +52,11 @@ async function disk(say) {
   }
   onEnd(() => execFileSync('umount', ['-l', place]));
   const postgres = await embedded(place);
-  const environment = { DATA_DIR: folder(), DATABASE_URL: postgres.url, RATE_LIMIT_PER_MINUTE: '0' };
+  const environment = {
+    DATA_DIR: folder(),
+    DATABASE_URL: postgres.url,
+    RATE_LIMITS_PER_MINUTE: 'credential=0',
+  };
   const member = await Member.start('api', { ...environment, ROLE: 'api' });
   onEnd(() => member.stop());
   const { workspace_id, headers } = await register(member);

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Topics } from '../../../platform/topics/index.js';
-import { type LoggedChange, NumberedChanges } from '../../../workspaces/changes/index.js';
+import { CHANGE_LOG_DAYS, type LoggedChange, NumberedChanges } from '../../../workspaces/changes/index.js';
 import { FileEvents } from './file-events.js';
 import { FILE_WINDOWS, FilesStore, type LiveFileTrigger } from './files.store.js';
 import { movedBy, type Window, widened } from './window.js';
@@ -18,7 +17,6 @@ const DAY_MS = 86_400_000;
 @Injectable()
 export class ChangeReader {
   constructor(
-    private readonly config: Config,
     private readonly database: Database,
     private readonly log: NumberedChanges,
     private readonly files: FilesStore,
@@ -119,6 +117,6 @@ export class ChangeReader {
 
   /** Whether changes since then may be gone. */
   private isPruned(since: string): boolean {
-    return Date.parse(since) < Date.now() - this.config.changeLogDays * DAY_MS;
+    return Date.parse(since) < Date.now() - CHANGE_LOG_DAYS * DAY_MS;
   }
 }

@@ -13,7 +13,7 @@ const explain = (ended: Partial<Omit<Ended, 'result'>> & { result?: Partial<Ende
 it.each<[Parameters<typeof explain>[0], string]>([
   [
     { result: { ended_by: 'timeout' } },
-    'The build took longer than 15 minutes, which is the most here (SITE_BUILD_SECONDS).',
+    'The build took longer than 15 minutes, which is the most here (build_seconds in SITE_BUILD_LIMITS).',
   ],
   [
     {
@@ -21,11 +21,11 @@ it.each<[Parameters<typeof explain>[0], string]>([
       result: { ended_by: 'timeout' },
       limits: { seconds: 61, memoryBytes: 1, processes: 1 },
     },
-    'The installation of the dependencies took longer than 61 seconds, which is the most here (SITE_INSTALL_SECONDS).',
+    'The installation of the dependencies took longer than 61 seconds, which is the most here (install_seconds in SITE_BUILD_LIMITS).',
   ],
   [
     { result: { ended_by: 'memory', exit_code: 137 } },
-    'The build ran out of memory: it may take 2048 MiB (SITE_BUILD_MEMORY_BYTES).',
+    'The build ran out of memory: it may take 2048 MiB (memory in SITE_BUILD_LIMITS).',
   ],
   [
     { result: { ended_by: 'stopped' } },

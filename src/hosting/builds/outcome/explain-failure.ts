@@ -32,9 +32,9 @@ function reasonOf({ what, command, result, tail, refused, limits, advice }: Ende
   if (result.ended_by === 'timeout')
     return `${name} took longer than ${duration(limits.seconds)}, which is the most here (${settingOf(what)}).`;
   if (result.ended_by === 'memory')
-    return `${name} ran out of memory: it may take ${memory} (SITE_BUILD_MEMORY_BYTES).`;
+    return `${name} ran out of memory: it may take ${memory} (memory in SITE_BUILD_LIMITS).`;
   if (/JavaScript heap out of memory|ERR_WORKER_OUT_OF_MEMORY/.test(tail))
-    return `${name} ran out of memory: the heap of Node.js was full. Set node_memory to more MiB; all of it may take ${memory} (SITE_BUILD_MEMORY_BYTES).`;
+    return `${name} ran out of memory: the heap of Node.js was full. Set node_memory to more MiB; all of it may take ${memory} (memory in SITE_BUILD_LIMITS).`;
   if (result.ended_by !== 'exit')
     return `${name} was stopped: by a person, or because sandboxes are turned off in the workspace.`;
   if (/ENOSPC|No space left on device/i.test(tail))
@@ -58,7 +58,7 @@ function unreached(what: Ended['what'], tail: string, advice: string): string | 
 }
 
 function settingOf(what: Ended['what']): string {
-  return what === 'install' ? 'SITE_INSTALL_SECONDS' : 'SITE_BUILD_SECONDS';
+  return what === 'install' ? 'install_seconds in SITE_BUILD_LIMITS' : 'build_seconds in SITE_BUILD_LIMITS';
 }
 
 function duration(seconds: number): string {

@@ -102,9 +102,8 @@ export class Collection {
   }
 
   private requireFew(files: number): void {
-    const { siteMaxFiles } = this.config;
-    if (files > siteMaxFiles)
-      throw new BuildFailure(`The site has ${files} files; it may have ${siteMaxFiles}.`);
+    const { files: most } = this.config.siteLimits;
+    if (files > most) throw new BuildFailure(`The site has ${files} files; it may have ${most}.`);
   }
 
   private async putAll(
@@ -113,7 +112,7 @@ export class Collection {
     skipped: string[],
   ): Promise<CollectedFile[]> {
     const collected: CollectedFile[] = [];
-    const intake = new Intake(blobs, this.folders.batchFor(blobs), earlier, this.config.siteMaxBytes);
+    const intake = new Intake(blobs, this.folders.batchFor(blobs), earlier, this.config.siteLimits.bytes);
     try {
       for (const batch of batchesOf(output.entries, BATCH)) {
         signal.throwIfAborted();

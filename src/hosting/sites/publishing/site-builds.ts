@@ -46,7 +46,7 @@ export class SiteBuilds implements BeforeApplicationShutdown {
     private readonly topics: Topics,
     private readonly log: Log,
   ) {
-    this.limit = new ConcurrencyLimit(config.siteBuildConcurrency);
+    this.limit = new ConcurrencyLimit(config.siteBuildLimits.at_once);
   }
 
   async run(

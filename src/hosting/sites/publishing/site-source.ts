@@ -36,14 +36,14 @@ export class SiteSources {
   }
 
   private requireWithinLimits(files: readonly Entry[]): void {
-    const { siteMaxFiles, siteMaxBytes } = this.config;
-    if (files.length > siteMaxFiles)
+    const { siteLimits: most } = this.config;
+    if (files.length > most.files)
       throw new BuildFailure(
-        `The folder has ${files.length} files; a site is made of ${siteMaxFiles} at most.`,
+        `The folder has ${files.length} files; a site is made of ${most.files} at most.`,
       );
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
-    if (bytes > siteMaxBytes)
-      throw new BuildFailure(`The folder has ${bytes} bytes; a site is made of ${siteMaxBytes} at most.`);
+    if (bytes > most.bytes)
+      throw new BuildFailure(`The folder has ${bytes} bytes; a site is made of ${most.bytes} at most.`);
   }
 }
 

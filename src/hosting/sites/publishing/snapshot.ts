@@ -30,7 +30,7 @@ export class Snapshots {
     await this.folders.prepareBuilds();
     const target = await WorkspaceFs.create(this.folders.buildOf(versionId), {
       owner: this.workspaces.ownerOf({ number: site.workspace_number }),
-      maxFileBytes: this.config.siteMaxBytes,
+      maxFileBytes: this.config.siteLimits.bytes,
     });
     if (site.folder !== '') await target.mkdir(site.folder);
     const entries = withoutOutput(source, site);

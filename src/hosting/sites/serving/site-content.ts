@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { BlobCache, type BlobFolder, type StaticSite, send } from '#libs/static-site/index.js';
-import { Config } from '../../../platform/config/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { TopicCache, Topics } from '../../../platform/topics/index.js';
 import type { Admitted } from '../../access/index.js';
@@ -18,6 +17,8 @@ import { SitesStore, siteTopic } from '../records/sites.store.js';
 import { type VersionRow, VersionsStore } from '../records/versions.store.js';
 import { Versions } from './versions.js';
 
+/** Memory that a process takes to keep small files. */
+const CACHE_BYTES = 64 * 1024 * 1024;
 const MAX_SITES = 1000;
 const TTL_MS = 10 * 60_000;
 /** For tabs that are still open: how long assets of versions that were live are found. */
@@ -39,7 +40,6 @@ export class SiteContent implements HostedContent, OnModuleInit {
   private readonly cache: BlobCache;
 
   constructor(
-    config: Config,
     topics: Topics,
     private readonly contents: HostedContents,
     private readonly sites: SitesStore,
@@ -50,7 +50,7 @@ export class SiteContent implements HostedContent, OnModuleInit {
     private readonly log: Log,
   ) {
     this.served = new TopicCache(topics, [siteTopic], { max: MAX_SITES, ttlMs: TTL_MS });
-    this.cache = new BlobCache({ maxBytes: config.gatewayCacheBytes });
+    this.cache = new BlobCache({ maxBytes: CACHE_BYTES });
   }
 
   onModuleInit(): void {

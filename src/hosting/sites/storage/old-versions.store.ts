@@ -57,7 +57,9 @@ export class OldVersionsStore {
 
   /** For a statement in which `v` names a version and `s` its site. */
   private isOld() {
-    const { siteKeepVersions: count, siteKeepDays: days } = this.config;
+    const { siteLimits, retentionDays } = this.config;
+    const { versions: count } = siteLimits;
+    const { sites: days } = retentionDays;
     const longAgo = (time: ReturnType<typeof sql>) => sql`${time} < now() - make_interval(days => ${days})`;
     return sql`v.state = any(${REACHED_FROM.purged}::text[]) and not v.pinned and v.id is distinct from s.live_version_id
       and (v.promoted_at is null or ${longAgo(sql`coalesce(v.retired_at, now())`)})

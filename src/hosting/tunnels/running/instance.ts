@@ -18,7 +18,7 @@ import { afterEnd, CRASH_LOOP, exitOf } from './after-end.js';
 import { checked, NotReady, readyPort } from './readiness.js';
 import { ServerDependencies } from './server-dependencies.js';
 import { ServerLinks } from './server-links.js';
-import { type RunningProgram, ServerPrograms } from './server-programs.js';
+import { memoryOf, type RunningProgram, ServerPrograms } from './server-programs.js';
 
 const CHECK_EVERY_MS = 15_000;
 /** Checks in a row that fail before the program is ended. */
@@ -236,7 +236,7 @@ export class Instance {
     const { instances, config } = this.tools;
     // While the database is away, nobody knows of requests that other processes sent.
     const seconds = await this.unlessAway(undefined, () =>
-      instances.secondsToSleep(this.row, config.serverSleepSeconds),
+      instances.secondsToSleep(this.row, config.serverLimits.idle_seconds),
     );
     return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000;
   }
@@ -266,7 +266,7 @@ export class Instance {
   }
 
   private async settle(server: ServerRow, result: SandboxResult | { error: unknown }): Promise<void> {
-    const memoryBytes = Number(server.memory_bytes ?? this.tools.config.serverMemoryBytes);
+    const memoryBytes = memoryOf(server, this.tools.config);
     const failed = 'error' in result;
     const ended = failed ? { exit_code: null, signal: null, ended_by: 'stopped' as const } : result;
     if (failed) this.fault ??= `It could not be started: ${(result.error as Error).message}.`;

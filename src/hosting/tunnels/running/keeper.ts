@@ -61,11 +61,11 @@ export class ServerKeeper implements OnModuleInit, OnApplicationBootstrap, Befor
   }
 
   private get runsServers(): boolean {
-    return this.config.runsJobs && this.config.serversPerWorker > 0;
+    return this.config.runsJobs && this.config.serverLimits.process > 0;
   }
 
   private async claim(): Promise<number> {
-    if (!this.isOpen || this.running.count >= this.config.serversPerWorker) return 0;
+    if (!this.isOpen || this.running.count >= this.config.serverLimits.process) return 0;
     await this.leases.requireFresh();
     const row = await this.instances.claim();
     if (!row) return 0;

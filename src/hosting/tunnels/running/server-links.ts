@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
-import { hostname } from 'node:os';
 import path from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
@@ -48,18 +47,18 @@ export class ServerLinks implements BeforeApplicationShutdown {
     const serve = (socket: Socket) => void this.serve(socket);
     const local = createServer({ allowHalfOpen: true, noDelay: true }, serve).listen(file);
     await once(local, 'listening');
-    const { internalPort, internalHost = hostname() } = this.config;
-    if (internalPort === undefined) return { servers: [local], folder, address: { path: file } };
+    const { internalAddress } = this.config;
+    if (internalAddress === undefined) return { servers: [local], folder, address: { path: file } };
     const remote = createTlsServer(
       { ...LINK_TLS, allowHalfOpen: true, pskCallback: (_socket, identity) => this.keyOf(identity) },
       serve,
     );
     remote.on('tlsClientError', error => this.log.debug({ err: error }, 'a link to a server was refused'));
-    remote.listen(internalPort);
+    remote.listen(internalAddress.port);
     await once(remote, 'listening');
     const bound = remote.address();
-    const port = typeof bound === 'object' && bound ? bound.port : internalPort;
-    return { servers: [local, remote], folder, address: { path: file, host: internalHost, port } };
+    const port = typeof bound === 'object' && bound ? bound.port : internalAddress.port;
+    return { servers: [local, remote], folder, address: { path: file, host: internalAddress.host, port } };
   }
 
   private keyOf(identity: string): Buffer | null {

@@ -34,6 +34,12 @@ const BEAT_MS = 2_000;
 /** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 8_000;
 
+/** Memory of a server that names none, where the installation allows as much. */
+const DEFAULT_MEMORY_BYTES = 512 * 1024 * 1024;
+
+export const memoryOf = ({ memory_bytes }: ServerRow, { serverLimits }: Config): number =>
+  Number(memory_bytes ?? Math.min(DEFAULT_MEMORY_BYTES, serverLimits.memory));
+
 /** A program of a server, from before it starts until it has ended. */
 export class RunningProgram {
   usage: (() => SandboxUsage) | undefined;
@@ -111,7 +117,7 @@ export class ServerPrograms {
           uses: { actor: this.credentials.actorOf(server), caller: { kind: 'server', id: server.id } },
           env: { ...this.env.of(server), ...this.given(server, port) },
           limits: {
-            memoryBytes: Number(server.memory_bytes ?? this.config.serverMemoryBytes),
+            memoryBytes: memoryOf(server, this.config),
             ...{ processes: MAX_PROCESSES, openFiles: OPEN_FILES, tmpBytes: TMP_BYTES },
             ...{ wallMs: UNLIMITED, cpuSeconds: UNLIMITED, outputBytes: UNLIMITED },
           },

@@ -121,7 +121,7 @@ export class OAuthController {
         })
         .send();
     if (request.method === 'POST')
-      await this.quotas.spendOfAddress('oauth-register', request.ip, this.config.oauthRegistrationsPerHour);
+      await this.quotas.spendOfAddress('oauth-register', request.ip, this.config.hourLimits.oauth_client);
   }
 }
 

@@ -18,12 +18,6 @@ export const accountsSettings = {
     asChoice(['invite', 'open', 'closed']),
     'invite',
   ),
-  registrationsPerHour: setting(
-    'REGISTRATIONS_PER_HOUR',
-    'Most attempts to register from one address in an hour.',
-    asInteger(1, 1_000_000),
-    200,
-  ),
   organizationCreation: setting(
     'ORGANIZATION_CREATION',
     'Who may create organizations: owners (of the installation) or anyone. With open registration, each new account gets one all the same.',
@@ -40,12 +34,6 @@ export const accountsSettings = {
     'Models of organizations whose admins have decided nothing yet, separated by commas, e.g. anthropic/claude-haiku-4-5. Unset: all.',
     asNames,
     [] as string[],
-  ),
-  oauthRegistrationsPerHour: setting(
-    'OAUTH_REGISTRATIONS_PER_HOUR',
-    'Most OAuth clients that may register themselves from one address in an hour.',
-    asInteger(1, 1_000_000),
-    100,
   ),
   mcpAllowedOrigins: setting(
     'MCP_ALLOWED_ORIGINS',

@@ -4,6 +4,8 @@ import {
   asNames,
   asText,
   asWebAddress,
+  count,
+  limits,
   optional,
   setting,
 } from '#libs/env-settings/index.js';
@@ -17,30 +19,12 @@ export const runsSettings = {
     asInteger(1, 1000),
     32,
   ),
-  runMaxSteps: setting(
-    'RUN_MAX_STEPS',
-    'Most model calls of one run, unless its budget says less.',
-    asInteger(1, 10000),
-    100,
-  ),
-  runTaskDepth: setting(
-    'RUN_TASK_DEPTH',
-    'How many levels deep agents may hand tasks to subagents; 0: not at all.',
-    asInteger(0, 10),
-    2,
-  ),
-  runTasksAtOnce: setting(
-    'RUN_TASKS_AT_ONCE',
-    'Tasks that one run has in flight at once; those beyond wait their turn.',
-    asInteger(1, 100),
-    8,
-  ),
-  runMaxTasks: setting(
-    'RUN_MAX_TASKS',
-    'Most tasks that one run may start in all, those of its tasks included.',
-    asInteger(0, 1_000_000),
-    200,
-  ),
+  runLimits: limits('RUN_LIMITS', 'What one run of an agent may do.', {
+    steps: count('model calls, unless its budget says less', 100, [1, 10_000]),
+    task_depth: count('levels that agents may hand tasks down to subagents; 0: none', 2, [0, 10]),
+    tasks: count('tasks that it may start in all, those of its tasks included', 200, [0, 1_000_000]),
+    tasks_at_once: count('tasks that it has in flight at once; others wait their turn', 8, [1, 100]),
+  }),
   drainSeconds: setting(
     'DRAIN_SECONDS',
     'How long SIGTERM waits for agents, scripts and deliveries in flight before they are handed back or ended.',
@@ -91,12 +75,6 @@ export const modelsSettings = {
     'MODEL_PRICES',
     'Path of a JSON file with your own prices (USD per million tokens) and context windows, e.g. {"local/llama4": {"price": {"input": 0.2, "output": 0.6}, "context_window": 131072}}.',
     asJsonFile,
-  ),
-  defaultContextWindow: setting(
-    'DEFAULT_CONTEXT_WINDOW',
-    'Context window, in tokens, of models whose own is not known. Longer chats are summarized to fit it.',
-    asInteger(1_000, 100_000_000),
-    128_000,
   ),
   modelTimeoutSeconds: setting(
     'MODEL_TIMEOUT_SECONDS',

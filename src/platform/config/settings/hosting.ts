@@ -1,10 +1,14 @@
 import { isIP } from 'node:net';
+import { hostname } from 'node:os';
 import {
   asChoice,
   asHost,
   asInteger,
   asNames,
+  bytes,
+  count,
   InvalidSetting,
+  limits,
   optional,
   type Parse,
   setting,
@@ -32,6 +36,14 @@ const asNameServers: Parse<string[]> = (raw, name) =>
     return server;
   });
 
+const asPort = asInteger(0, 65_535);
+
+const asInternalAddress: Parse<{ host: string; port: number }> = (raw, name) => {
+  const colon = raw.lastIndexOf(':');
+  const host = colon < 0 ? hostname() : asHost(raw.slice(0, colon), name);
+  return { host, port: asPort(raw.slice(colon + 1), `The port of ${name}`) };
+};
+
 /** Sites and servers, on hosts of their own. */
 export const hostingSettings = {
   hostingDomain: optional(
@@ -57,85 +69,34 @@ export const hostingSettings = {
     asChoice(['none', 'nginx']),
     'none',
   ),
-  hostedRequestsPerMinute: setting(
-    'HOSTED_REQUESTS_PER_MINUTE',
-    'Requests a minute that one address may make to one site or server, in each process; 0 for any number.',
-    asInteger(0, 10_000_000),
-    6000,
+  serverLimits: limits('SERVER_LIMITS', 'Servers that run, those that sleep included.', {
+    organization: count('servers of one organization', 20, [0, 100_000]),
+    process: count('servers in one process of the service; 0: it runs none', 20, [0, 10_000]),
+    memory: bytes('most memory that one server may name', 2048 * MEBIBYTE, [
+      32 * MEBIBYTE,
+      Number.MAX_SAFE_INTEGER,
+    ]),
+    idle_seconds: count(
+      'time without requests after which a server that names none sleeps until the next; 0: it never does',
+      0,
+      [0, 31_536_000],
+    ),
+  }),
+  internalAddress: optional(
+    'INTERNAL_ADDRESS',
+    'Where gateways on other machines reach a process that runs servers, over TLS: a port, or an address of this machine with one, such as worker-1.internal:7000. Unset: only the same machine reaches it. A port alone: under the host name.',
+    asInternalAddress,
   ),
-  maxSites: setting('MAX_SITES', 'Sites of one workspace.', asInteger(0, 100_000), 50),
-  maxServers: setting('MAX_SERVERS', 'Servers of one workspace.', asInteger(0, 100_000), 20),
-  maxRunningServers: setting(
-    'MAX_RUNNING_SERVERS',
-    'Servers of one organization that run at a time, those that sleep included.',
-    asInteger(0, 100_000),
-    20,
-  ),
-  serverMemoryBytes: setting(
-    'SERVER_MEMORY_BYTES',
-    'Memory of a server that names none.',
-    asInteger(32 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
-    512 * MEBIBYTE,
-  ),
-  maxServerMemoryBytes: setting(
-    'MAX_SERVER_MEMORY_BYTES',
-    'Most memory that one server may name.',
-    asInteger(32 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
-    2048 * MEBIBYTE,
-  ),
-  serversPerWorker: setting(
-    'SERVERS_PER_WORKER',
-    'Servers that one process runs at a time; 0: it runs none.',
-    asInteger(0, 10_000),
-    20,
-  ),
-  internalPort: optional(
-    'INTERNAL_PORT',
-    'Port on which processes that run servers are reached by gateways on other machines, over TLS; unset: only from the same machine.',
-    asInteger(0, 65535),
-  ),
-  internalHost: optional(
-    'INTERNAL_HOST',
-    'Address under which other machines reach INTERNAL_PORT of this one. Unset: its host name.',
-    asHost,
-  ),
-  serverSleepSeconds: setting(
-    'SERVER_SLEEP_SECONDS',
-    'Seconds without requests after which a server is stopped until the next one, where it names none itself; 0: never.',
-    asInteger(0, 31_536_000),
-    0,
-  ),
-  siteMaxFiles: setting('SITE_MAX_FILES', 'Files of one version of a site.', asInteger(1, 1_000_000), 20_000),
-  siteMaxBytes: setting(
-    'SITE_MAX_BYTES',
-    'Bytes of one version of a site.',
-    asInteger(1, Number.MAX_SAFE_INTEGER),
-    1024 * MEBIBYTE,
-  ),
-  siteKeepVersions: setting(
-    'SITE_KEEP_VERSIONS',
-    'Versions of a site whose files are kept, newest first, besides those that are pinned, live or were live lately.',
-    asInteger(1, 100_000),
-    20,
-  ),
-  siteKeepDays: setting(
-    'SITE_KEEP_DAYS',
-    'Days for which the files of a version are kept that was live, and the logs of builds that failed.',
-    asInteger(1, 36_500),
-    30,
-  ),
-  siteBuildConcurrency: setting(
-    'SITE_BUILD_CONCURRENCY',
-    'Builds of sites that one process runs at a time; the others wait, organizations in turn.',
-    asInteger(1, 1000),
-    2,
-  ),
-  gatewayCacheBytes: setting(
-    'GATEWAY_CACHE_BYTES',
-    'Memory that one process takes to keep small files of sites.',
-    asInteger(0, Number.MAX_SAFE_INTEGER),
-    64 * MEBIBYTE,
-  ),
+  siteLimits: limits('SITE_LIMITS', 'What one site may have.', {
+    files: count('files of one version', 20_000, [1, 1_000_000]),
+    bytes: bytes('size of one version', 1024 * MEBIBYTE),
+    versions: count('versions that are kept, besides those that are pinned or live', 20, [1, 100_000]),
+    days: count(
+      'days for which versions that were live, and logs of failed builds, are kept',
+      30,
+      [1, 36_500],
+    ),
+  }),
   siteBuildEgress: setting(
     'SITE_BUILD_EGRESS',
     'What builds of sites connect to: registries (npm registries, while dependencies are installed, and nothing else), workspace (the hosts that admins of the workspace list as well), or none. SANDBOX_EGRESS=none goes before.',
@@ -147,28 +108,14 @@ export const hostingSettings = {
     'npm registries that builds install from, separated by commas, e.g. https://npm.corp.example/; private addresses too. The first one where a project names none. Unset: https://registry.npmjs.org.',
     asRegistries,
   ),
-  siteBuildMemoryBytes: setting(
-    'SITE_BUILD_MEMORY_BYTES',
-    'Most memory of one build.',
-    asInteger(64 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
-    2048 * MEBIBYTE,
-  ),
-  siteBuildDiskBytes: setting(
-    'SITE_BUILD_DISK_BYTES',
-    'Most bytes that the folder of one build may take, dependencies included.',
-    asInteger(16 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
-    4096 * MEBIBYTE,
-  ),
-  siteInstallSeconds: setting(
-    'SITE_INSTALL_SECONDS',
-    'Longest that the dependencies of a site may take to install.',
-    asInteger(1, 86400),
-    600,
-  ),
-  siteBuildSeconds: setting(
-    'SITE_BUILD_SECONDS',
-    'Longest that the build of a site may take once its dependencies are there.',
-    asInteger(1, 86400),
-    900,
-  ),
+  siteBuildLimits: limits('SITE_BUILD_LIMITS', 'What builds of sites may take.', {
+    at_once: count('builds in one process at a time; others wait, organizations in turn', 2, [1, 1000]),
+    memory: bytes('memory of one build', 2048 * MEBIBYTE, [64 * MEBIBYTE, Number.MAX_SAFE_INTEGER]),
+    disk: bytes('size of the folder of one build, dependencies included', 4096 * MEBIBYTE, [
+      16 * MEBIBYTE,
+      Number.MAX_SAFE_INTEGER,
+    ]),
+    install_seconds: count('time to install the dependencies', 600, [1, 86_400]),
+    build_seconds: count('time of the build once they are there', 900, [1, 86_400]),
+  }),
 } as const;

@@ -5,7 +5,9 @@ import {
   asInteger,
   asProxies,
   asText,
+  count,
   InvalidSetting,
+  limits,
   optional,
   setting,
 } from '#libs/env-settings/index.js';
@@ -69,56 +71,38 @@ export const serviceSettings = {
   ),
 } as const;
 
+const MOST_A_MINUTE = 10_000_000;
+
 /** How much callers may ask for; metrics and the log. */
 export const trafficSettings = {
-  rateLimitPerMinute: setting(
-    'RATE_LIMIT_PER_MINUTE',
-    'Requests a minute that one credential may make; 0 for any number.',
-    asInteger(0, 10_000_000),
-    1200,
-  ),
-  rateLimitAnonymousPerMinute: setting(
-    'RATE_LIMIT_ANONYMOUS_PER_MINUTE',
-    'Requests a minute without a valid credential from one address (behind a proxy, see TRUSTED_PROXIES); 0 for any number.',
-    asInteger(0, 10_000_000),
-    120,
-  ),
-  rateLimitSharedPerMinute: setting(
-    'RATE_LIMIT_SHARED_PER_MINUTE',
-    'Requests a minute that one address may make to share links; 0 for any number.',
-    asInteger(0, 10_000_000),
-    1200,
-  ),
-  rateLimitWebhooksPerMinute: setting(
-    'RATE_LIMIT_WEBHOOKS_PER_MINUTE',
-    'Webhooks a minute that one trigger of an automation takes; 0 for any number.',
-    asInteger(0, 10_000_000),
-    120,
-  ),
+  minuteLimits: limits('RATE_LIMITS_PER_MINUTE', 'Requests a minute; 0 for any number.', {
+    credential: count('with one credential', 1200, [0, MOST_A_MINUTE]),
+    anonymous: count(
+      'from one address without a valid credential (behind a proxy, see TRUSTED_PROXIES)',
+      120,
+      [0, MOST_A_MINUTE],
+    ),
+    shared: count('from one address to share links', 1200, [0, MOST_A_MINUTE]),
+    webhook: count('to one webhook that starts an automation', 120, [0, MOST_A_MINUTE]),
+    hosted: count('from one address to one site or server, in each process', 6000, [0, MOST_A_MINUTE]),
+  }),
+  hourLimits: limits('RATE_LIMITS_PER_HOUR', 'Attempts an hour.', {
+    registration: count('to register, from one address', 200, [1, 1_000_000]),
+    oauth_client: count('of OAuth clients to register themselves, from one address', 100, [1, 1_000_000]),
+    form: count('responses to one form; 0 for any number', 1000, [0, 10_000_000]),
+    form_address: count('responses to one form from one address; 0 for any number', 20, [0, 1_000_000]),
+  }),
   webhookBytes: setting(
     'WEBHOOK_BYTES',
     'Longest body of a webhook, in bytes; at most 25 MiB.',
     asInteger(1024, 25 * 1024 * 1024),
     1024 * 1024,
   ),
-  streamsPerCredential: setting(
-    'STREAMS_PER_CREDENTIAL',
-    'Event streams that one credential may have open in one process; 0 for any number.',
-    asInteger(0, 1_000_000),
-    100,
-  ),
-  streamsPerOwner: setting(
-    'STREAMS_PER_OWNER',
-    'Event streams that one person or service account may have open in one process, with all credentials; 0 for any number.',
-    asInteger(0, 1_000_000),
-    200,
-  ),
-  streamsPerProcess: setting(
-    'STREAMS_PER_PROCESS',
-    'Event streams that may be open in one process; 0 for any number.',
-    asInteger(0, 1_000_000),
-    2000,
-  ),
+  streamLimits: limits('STREAM_LIMITS', 'Event streams open at once in one process; 0 for any number.', {
+    credential: count('of one credential', 100, [0, 1_000_000]),
+    owner: count('of one person or service account, with all credentials', 200, [0, 1_000_000]),
+    process: count('in all', 2000, [0, 1_000_000]),
+  }),
   slowReaderSeconds: setting(
     'SLOW_READER_SECONDS',
     'How long a client may read nothing of an answer that waits for it, or send less than a kilobyte of a body, before its connection is closed.',

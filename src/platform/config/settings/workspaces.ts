@@ -1,79 +1,33 @@
-import { asChoice, asInteger, asText, optional, setting } from '#libs/env-settings/index.js';
+import { asChoice, asText, bytes, count, limits, optional, setting } from '#libs/env-settings/index.js';
 import { MEBIBYTE } from './setting.js';
 
 /** Files of workspaces and their history. */
 export const filesSettings = {
-  maxFileBytes: setting(
-    'MAX_FILE_BYTES',
-    'Largest single file in a workspace.',
-    asInteger(1, Number.MAX_SAFE_INTEGER),
-    1024 * MEBIBYTE,
-  ),
-  maxWorkspaceBytes: setting(
-    'MAX_WORKSPACE_BYTES',
-    'Most bytes that the files of one workspace may have together.',
-    asInteger(1, Number.MAX_SAFE_INTEGER),
-    20 * 1024 * MEBIBYTE,
-  ),
-  maxWorkspaceFiles: setting(
-    'MAX_WORKSPACE_FILES',
-    'Most files and folders that one workspace may hold.',
-    asInteger(1, Number.MAX_SAFE_INTEGER),
-    200_000,
-  ),
-  historyDays: setting(
-    'HISTORY_DAYS',
-    'How long earlier versions of files are kept; 0: there is no history of files.',
-    asInteger(0, 36500),
-    90,
-  ),
-  historyFileBytes: setting(
-    'HISTORY_FILE_BYTES',
-    'Largest file whose earlier versions are kept; of larger ones only size and time.',
-    asInteger(1, 64 * MEBIBYTE),
-    8 * MEBIBYTE,
-  ),
-  historyWorkspaceBytes: setting(
-    'HISTORY_WORKSPACE_BYTES',
-    'Most bytes that the history of one workspace may take; what is older is forgotten sooner.',
-    asInteger(MEBIBYTE, Number.MAX_SAFE_INTEGER),
-    2 * 1024 * MEBIBYTE,
-  ),
-  changeLogDays: setting(
-    'CHANGE_LOG_DAYS',
-    'How long the log of changes to files is kept, from which event streams resume.',
-    asInteger(1, 36500),
-    30,
-  ),
-  maxBodyBytes: setting(
-    'MAX_BODY_BYTES',
-    'Largest JSON body (uploads of raw bytes are limited by MAX_FILE_BYTES).',
-    asInteger(1024, 1024 * MEBIBYTE),
-    16 * MEBIBYTE,
-  ),
-} as const;
-
-/** Forms that people outside fill in. */
-export const formsSettings = {
-  maxForms: setting('MAX_FORMS', 'Most forms that one workspace may share.', asInteger(0, 10_000), 100),
-  formRetentionDays: setting(
-    'FORM_RETENTION_DAYS',
-    'How long responses are kept beside the file that they were written to, and suspected spam at all.',
-    asInteger(1, 3650),
-    30,
-  ),
-  formPerAddress: setting(
-    'FORM_PER_ADDRESS',
-    'Most responses to one form in an hour from one address; 0: any number.',
-    asInteger(0, 1_000_000),
-    20,
-  ),
-  formPerHour: setting(
-    'FORM_PER_HOUR',
-    'Most responses to one form in an hour; 0: any number.',
-    asInteger(0, 10_000_000),
-    1_000,
-  ),
+  workspaceLimits: limits('WORKSPACE_LIMITS', 'Most that one workspace may have.', {
+    bytes: bytes('size of its files together', 20 * 1024 * MEBIBYTE),
+    files: count('files and folders', 200_000, [1, Number.MAX_SAFE_INTEGER]),
+    file_bytes: bytes('size of one file', 1024 * MEBIBYTE),
+    history_bytes: bytes('size of its history; what is older is forgotten sooner', 2048 * MEBIBYTE, [
+      MEBIBYTE,
+      Number.MAX_SAFE_INTEGER,
+    ]),
+    history_file_bytes: bytes('size of a file whose earlier contents are kept', 8 * MEBIBYTE, [
+      1,
+      64 * MEBIBYTE,
+    ]),
+    forms: count('forms that it shares', 100, [0, 10_000]),
+    sites: count('sites', 50, [0, 100_000]),
+    servers: count('servers', 20, [0, 100_000]),
+  }),
+  retentionDays: limits('RETENTION_DAYS', 'How long things are kept that are not needed any more.', {
+    history: count('earlier versions of files; 0: there is no history of files', 90, [0, 36_500]),
+    forms: count(
+      'responses beside the file that they were written to, and suspected spam at all',
+      30,
+      [1, 3650],
+    ),
+    sites: count('versions of sites that were live, and logs of failed builds', 30, [1, 36_500]),
+  }),
 } as const;
 
 /** Where commands run. */
@@ -112,34 +66,11 @@ export const sandboxesSettings = {
     asChoice(['none', 'allowlist']),
     'allowlist',
   ),
-  sandboxMemoryBytes: setting(
-    'SANDBOX_MEMORY_BYTES',
-    'Most memory of one command.',
-    asInteger(16 * MEBIBYTE, Number.MAX_SAFE_INTEGER),
-    1024 * MEBIBYTE,
-  ),
-  sandboxSeconds: setting(
-    'SANDBOX_SECONDS',
-    'Longest a command may take when its caller does not say.',
-    asInteger(1, 86400),
-    120,
-  ),
-  sandboxesPerWorkspace: setting(
-    'SANDBOXES_PER_WORKSPACE',
-    'Most commands and sessions that one process runs at once in a workspace; others wait, and are refused after a while.',
-    asInteger(1, 100_000),
-    32,
-  ),
-  sandboxesPerOrganization: setting(
-    'SANDBOXES_PER_ORGANIZATION',
-    'Most commands and sessions that one process runs at once for all workspaces of an organization.',
-    asInteger(1, 100_000),
-    96,
-  ),
-  sandboxSessionIdleSeconds: setting(
-    'SANDBOX_SESSION_IDLE_SECONDS',
-    'How long a named session of the tool bash stays when nothing is run in it.',
-    asInteger(1, 86400),
-    600,
-  ),
+  sandboxLimits: limits('SANDBOX_LIMITS', 'Most that commands may take, in each process of the service.', {
+    memory: bytes('memory of one command', 1024 * MEBIBYTE, [16 * MEBIBYTE, Number.MAX_SAFE_INTEGER]),
+    seconds: count('time of a command whose caller names none', 120, [1, 86_400]),
+    workspace: count('commands and sessions of a workspace at once; others wait', 32, [1, 100_000]),
+    organization: count('the same for all workspaces of an organization', 96, [1, 100_000]),
+    idle_seconds: count('time that a named session stays when nothing is run in it', 600, [1, 86_400]),
+  }),
 } as const;

@@ -202,9 +202,9 @@ export class FormsService {
 
   private async requireRoom(unit: UnitOfWork, workspaceId: string, path: string): Promise<void> {
     await this.requireFree(unit, workspaceId, path);
-    const { maxForms } = this.config;
-    if ((await this.forms.count(unit, workspaceId)) >= maxForms)
-      throw new Conflict(`The workspace has ${maxForms} forms, as many as it may; delete one`);
+    const { forms: most } = this.config.workspaceLimits;
+    if ((await this.forms.count(unit, workspaceId)) >= most)
+      throw new Conflict(`The workspace has ${most} forms, as many as it may; delete one`);
   }
 
   private async requireFree(unit: UnitOfWork, workspaceId: string, path: string): Promise<void> {

@@ -55,9 +55,9 @@ export class Admission {
     { proof }: HandedIn,
     address: string,
   ): Promise<string | undefined> {
-    const { formPerAddress, formPerHour } = this.config;
-    if (formPerAddress > 0) await this.quotas.spendOfAddress(`form-${form.id}`, address, formPerAddress);
-    if (formPerHour > 0) await this.quotas.spendOfAccount('form', form.id, formPerHour);
+    const { form_address, form: all } = this.config.hourLimits;
+    if (form_address > 0) await this.quotas.spendOfAddress(`form-${form.id}`, address, form_address);
+    if (all > 0) await this.quotas.spendOfAccount('form', form.id, all);
     if (!(await this.proofs.isNeeded(form.id, definition))) return undefined;
     if (await this.proofs.isSolved(form.id, proof)) return undefined;
     return 'Many responses come in just now. Wait for the check at the end of the form, and send it again.';

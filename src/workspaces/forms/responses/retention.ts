@@ -18,7 +18,7 @@ export class FormRetention {
 
   @Chore('form_retention', { everyMs: HOUR_MS })
   async run(): Promise<void> {
-    while ((await this.submissions.purge(this.config.formRetentionDays, BATCH)) >= BATCH);
+    while ((await this.submissions.purge(this.config.retentionDays.forms, BATCH)) >= BATCH);
     await this.submissions.purgeChallenges();
     for await (const { formId, ids } of this.staged.old(HOUR_MS)) {
       const needed = await this.submissions.holding(ids);

@@ -23,6 +23,7 @@ import {
   TooLarge,
   TooManyRequests,
 } from '../../../platform/errors/index.js';
+import { MAX_BODY_BYTES } from '../../../platform/http/index.js';
 import { Log } from '../../../platform/log/index.js';
 
 const MAX_CONNECTIONS = 32;
@@ -48,6 +49,7 @@ interface Parts {
   readonly listing: ActionListing;
   readonly runner: ActionRunner;
   readonly log: Log;
+  /** Most bytes of a body. */
   readonly maxBytes: number;
 }
 
@@ -201,7 +203,6 @@ export interface OpenActionSocket {
 @Injectable()
 export class ActionSockets {
   private readonly scratchDir: string;
-  private readonly maxBytes: number;
   private command: Promise<string> | undefined;
 
   constructor(
@@ -212,15 +213,14 @@ export class ActionSockets {
     private readonly log: Log,
   ) {
     this.scratchDir = config.scratchDir;
-    this.maxBytes = config.maxBodyBytes;
   }
 
   /** `owner`: the account that connects, if it is not the service's own. */
   async open(source: ActionSource, owner: Owner | undefined): Promise<OpenActionSocket> {
-    const { scratchDir, catalog, listing, runner, log, maxBytes } = this;
+    const { scratchDir, catalog, listing, runner, log } = this;
     await mkdir(scratchDir, { recursive: true });
     const folder = await mkdtemp(path.join(scratchDir, 'atelier-actions-'));
-    const socket = new ActionSocket(source, { catalog, listing, runner, log, maxBytes });
+    const socket = new ActionSocket(source, { catalog, listing, runner, log, maxBytes: MAX_BODY_BYTES });
     const close = async () => {
       await socket.close();
       await rm(folder, { recursive: true, force: true });

@@ -131,7 +131,12 @@ export class Dropping {
   }
 
   private form({ home, name }: Visit): Drop {
-    return { home, name: plainName(name), maxFiles: MAX_FILES, maxBytes: this.config.maxFileBytes };
+    return {
+      home,
+      name: plainName(name),
+      maxFiles: MAX_FILES,
+      maxBytes: this.config.workspaceLimits.file_bytes,
+    };
   }
 }
 

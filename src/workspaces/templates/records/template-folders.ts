@@ -46,6 +46,6 @@ export class TemplateFolders {
   }
 
   private options() {
-    return { maxFileBytes: this.config.maxFileBytes };
+    return { maxFileBytes: this.config.workspaceLimits.file_bytes };
   }
 }
