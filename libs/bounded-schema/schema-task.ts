@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { BoundedSchema, SchemaFault } from './bounded-schema.js';
 import { readJson } from './read-json.js';
 
@@ -25,25 +26,18 @@ export function readBySchema({ schema, text }: { schema: string; text: string })
   return faults.length > 0 ? { faults } : { json: found.text };
 }
 
-/** Schemas that this thread understood lately, by their text; the oldest is forgotten. */
-const understood = new Map<string, BoundedSchema>();
-const MAX_UNDERSTOOD = 200;
+/** Schemas that this thread understood lately, by their text. */
+const understood = new LRUCache<string, BoundedSchema>({
+  max: 200,
+  memoMethod: text => BoundedSchema.compile(JSON.parse(text)),
+});
 
 /** Runs in a worker thread: what is wrong with a value, as sentences; empty where it fits. Both are JSON: messages hold no exact numbers. */
 export function faultsOfValue({ schema, value }: { schema: string; value: string }): string[] {
   try {
-    return understand(schema).faultsOf(JSON.parse(value));
+    return understood.memo(schema).faultsOf(JSON.parse(value));
   } catch (error) {
     if (error instanceof SchemaFault) return [`its schema ${error.message}`];
     throw error;
   }
-}
-
-function understand(text: string): BoundedSchema {
-  const schema = understood.get(text) ?? BoundedSchema.compile(JSON.parse(text));
-  understood.delete(text);
-  understood.set(text, schema);
-  const [oldest] = understood.keys();
-  if (understood.size > MAX_UNDERSTOOD && oldest !== undefined) understood.delete(oldest);
-  return schema;
 }

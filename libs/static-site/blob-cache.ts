@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { BlobBody } from './answer.js';
 import type { BlobFolder } from './blob-folder.js';
 
@@ -14,55 +15,38 @@ export interface BlobCacheOptions {
 /** Larger files that were asked for once, to tell which are asked for again. */
 const MAX_SEEN = 1000;
 
-/** A file counts as used again after so many reads of others: what is read all the time is not moved all the time. */
-const MOVED_AFTER = 64;
-
-interface Kept {
-  readonly bytes: Buffer;
-  movedAt: number;
-}
-
 /**
  * Bytes of files by their hash, the least recently used given up first. Answers share one buffer, so a client that reads slowly
  * costs no copy. One for all sites of a process: what has the same hash is the same.
  */
 export class BlobCache {
-  readonly #maxBytes: number;
   readonly #maxFileBytes: number;
   readonly #maxHotFileBytes: number;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept: LRUCache<string, Buffer>;
   readonly #loading = new Map<string, Promise<Buffer>>();
-  readonly #seen = new Set<string>();
-  #bytes = 0;
-  #reads = 0;
+  readonly #seen = new LRUCache<string, true>({ max: MAX_SEEN });
 
   constructor({
     maxBytes = 64 * 1024 * 1024,
     maxFileBytes = 256 * 1024,
     maxHotFileBytes,
   }: BlobCacheOptions = {}) {
-    this.#maxBytes = maxBytes;
+    this.#kept = new LRUCache({
+      maxSize: Math.max(1, maxBytes),
+      sizeCalculation: ({ length }) => length || 1,
+    });
     this.#maxFileBytes = Math.min(maxFileBytes, maxBytes);
     this.#maxHotFileBytes = Math.max(this.#maxFileBytes, maxHotFileBytes ?? Math.floor(maxBytes / 16));
   }
 
   /** Bytes that are kept now. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#kept.calculatedSize;
   }
 
   /** The bytes of a stored form, where they are kept. */
   get(body: BlobBody): Buffer | undefined {
-    const key = keyOf(body);
-    const kept = this.#kept.get(key);
-    if (!kept) return undefined;
-    // The most recent are the last.
-    if (++this.#reads - kept.movedAt >= MOVED_AFTER) {
-      kept.movedAt = this.#reads;
-      this.#kept.delete(key);
-      this.#kept.set(key, kept);
-    }
-    return kept.bytes;
+    return this.#kept.get(keyOf(body));
   }
 
   /** Whether a form is to be kept in memory: it is small, or a larger one that has been asked for before. */
@@ -71,8 +55,7 @@ export class BlobCache {
     if (body.size > this.#maxHotFileBytes) return false;
     const key = keyOf(body);
     if (this.#seen.delete(key)) return true;
-    if (this.#seen.size >= MAX_SEEN) this.#seen.clear();
-    this.#seen.add(key);
+    this.#seen.set(key, true);
     return false;
   }
 
@@ -85,23 +68,12 @@ export class BlobCache {
     if (under) return under;
     const loading = read(body, blobs)
       .then(bytes => {
-        this.#keep(key, bytes);
+        this.#kept.set(key, bytes);
         return bytes;
       })
       .finally(() => this.#loading.delete(loadingKey));
     this.#loading.set(loadingKey, loading);
     return loading;
-  }
-
-  #keep(key: string, bytes: Buffer): void {
-    if (this.#kept.has(key)) return;
-    this.#kept.set(key, { bytes, movedAt: this.#reads });
-    this.#bytes += bytes.length;
-    for (const [oldest, { bytes: given }] of this.#kept) {
-      if (this.#bytes <= this.#maxBytes) break;
-      this.#kept.delete(oldest);
-      this.#bytes -= given.length;
-    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { SiteFile } from './manifest.js';
 
 /** A form in which a blob is stored. */
@@ -50,8 +51,7 @@ type Accepted = readonly Encoding[];
 const NONE: Accepted = [];
 
 /** Clients send few different values: each is read once. */
-const known = new Map<string, Accepted>();
-const MAX_KNOWN = 256;
+const known = new LRUCache<string, Accepted>({ max: 256 });
 
 /** Reads `Accept-Encoding` (RFC 9110 section 12.5.3): br before gzip, unless their weights say otherwise. */
 export function acceptedEncodings(header: string | undefined): Accepted {
@@ -59,10 +59,7 @@ export function acceptedEncodings(header: string | undefined): Accepted {
   const found = known.get(header);
   if (found) return found;
   const accepted = readAccepted(header.slice(0, 1000));
-  if (header.length <= 200) {
-    if (known.size >= MAX_KNOWN) known.clear();
-    known.set(header, accepted);
-  }
+  if (header.length <= 200) known.set(header, accepted);
   return accepted;
 }
 

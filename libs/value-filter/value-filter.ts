@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import { type ExactNumber, isExactNumber, isSameScalar } from '#libs/exact-json/index.js';
 
@@ -43,7 +44,9 @@ function matches(rule: FilterRule, value: unknown): boolean {
   if (Array.isArray(rule)) return rule.some(one => isSameScalar(one, value));
   if (typeof rule === 'object' && rule !== null && 'not' in rule) return !matches(rule.not, value);
   if (typeof rule === 'object' && rule !== null && 'matches' in rule)
-    return typeof value === 'string' && compiled(rule.matches).matcher(value.slice(0, MAX_MATCHED)).find();
+    return (
+      typeof value === 'string' && expressions.memo(rule.matches).matcher(value.slice(0, MAX_MATCHED)).find()
+    );
   return isSameScalar(rule, value ?? null);
 }
 
@@ -59,14 +62,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
 const MAX_SHOWN = 100;
 /** Of a text, what an expression is looked for in. */
 const MAX_MATCHED = 10_000;
-const MAX_EXPRESSIONS = 500;
-const expressions = new Map<string, RE2JS>();
-
-function compiled(expression: string): RE2JS {
-  const known = expressions.get(expression);
-  if (known) return known;
-  if (expressions.size >= MAX_EXPRESSIONS) expressions.clear();
-  const made = RE2JS.compile(expression);
-  expressions.set(expression, made);
-  return made;
-}
+const expressions = new LRUCache<string, RE2JS>({
+  max: 500,
+  memoMethod: expression => RE2JS.compile(expression),
+});

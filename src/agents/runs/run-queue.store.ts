@@ -2,6 +2,7 @@ import { InjectQueue } from '@nestjs/bullmq';
 import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bullmq';
 import { type RawBuilder, sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import { hardStopOver } from '../../identity/billing/index.js';
 import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
@@ -83,7 +84,7 @@ export class RunQueue {
   private slot: () => WorkerSlot | undefined = () => undefined;
 
   /** When organizations, and people in them, last got a turn in this process, as a count of turns; of those who wait. */
-  private readonly lastTurns = new Map<string, number>();
+  private readonly lastTurns = new LRUCache<string, number>({ max: TURNS_KNOWN });
   private turns = 0;
   private readonly rows: LeasedRows;
 
@@ -173,16 +174,9 @@ export class RunQueue {
     const runs = await this.begin(runsInTurn(this.leases.processId, limit, this.lastTurns));
     if (runs.length === 0) this.lastTurns.clear();
     for (const { organization_id, actor } of runs)
-      for (const key of [organization_id, `${organization_id} ${actor.id}`]) this.noteTurn(key);
+      for (const key of [organization_id, `${organization_id} ${actor.id}`])
+        this.lastTurns.set(key, ++this.turns);
     return runs;
-  }
-
-  private noteTurn(key: string): void {
-    this.lastTurns.delete(key);
-    this.lastTurns.set(key, ++this.turns);
-    for (const oldest of this.lastTurns.keys())
-      if (this.lastTurns.size > TURNS_KNOWN) this.lastTurns.delete(oldest);
-      else break;
   }
 
   /** Claims a run of this process again; undefined when it has ended, is gone, or another process has it by now. */

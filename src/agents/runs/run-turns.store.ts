@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { LRUCache } from 'lru-cache';
 
 /**
  * A run over which so many workers were lost may be what ends them. A process executes one such run at a time, so that no
@@ -19,7 +20,7 @@ const MIN_LOOKED_AT = 8;
 export function runsInTurn(
   processId: string,
   limit: number,
-  lastTurns: ReadonlyMap<string, number>,
+  lastTurns: LRUCache<string, number>,
 ): RawBuilder<unknown> {
   const firstSuspect = sql`select id from run where ${IS_RUNNABLE} and ${IS_SUSPECT} and not exists (
     select 1 from run where holder = ${processId} and status = 'pending' and lost >= ${SUSPECT} and parent_id is null)
