@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
+import { Processor, WorkerHost } from '@nestjs/bullmq';
 import {
   BeforeApplicationShutdown,
   Injectable,
@@ -176,11 +176,6 @@ export class RunWorker
     }
     this.look();
     await this.claiming;
-  }
-
-  @OnWorkerEvent('error')
-  onError(err: Error): void {
-    this.log.warn({ err, queue: RUNS }, 'queue error; the queue goes on');
   }
 
   /** There may be room again. */

@@ -1,17 +1,14 @@
 import { Processor } from '@nestjs/bullmq';
-import { fairWorkerOptions, JobExecution, JobProcessor } from '../../platform/jobs/index.js';
+import { fairWorkerOptions, JobRunner } from '../../platform/jobs/index.js';
+import { OperationProcessor, OperationRunner } from '../../workspaces/operations/index.js';
 import { cloneRepository, GIT } from './clone-operation.js';
 import { RepoClone } from './repo-clone.js';
 
 /** Clones repositories. */
 @Processor(GIT, fairWorkerOptions())
-export class GitProcessor extends JobProcessor {
-  constructor(execution: JobExecution, clones: RepoClone) {
-    super(execution);
-    this.handle(
-      cloneRepository,
-      (payload, attempt) => clones.run(payload, attempt),
-      payload => clones.abandon(payload),
-    );
+export class GitProcessor extends OperationProcessor {
+  constructor(runner: JobRunner, operations: OperationRunner, clones: RepoClone) {
+    super(runner, operations);
+    this.perform(cloneRepository, clones);
   }
 }

@@ -4,7 +4,6 @@ import { newTemporaryName, parentOf } from '#libs/workspace-fs/index.js';
 import type { UnitOfWork } from '../../platform/database/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
-import { type Attempt } from '../../platform/jobs/index.js';
 import { NamedLeases } from '../../platform/leases/index.js';
 import {
   AuthorityLost,
@@ -15,7 +14,6 @@ import {
 import {
   type Operation,
   OperationRefused,
-  OperationRunner,
   OperationsStore,
   type OperationWork,
   type Report,
@@ -74,18 +72,9 @@ export class RepoClone implements OperationWork<CloneInput> {
     private readonly folders: WorkspaceFolders,
     private readonly authority: StandingAuthority,
     private readonly operations: OperationsStore,
-    private readonly runner: OperationRunner,
     private readonly leases: NamedLeases,
     private readonly events: Events,
   ) {}
-
-  async run({ operation_id }: { operation_id: string }, attempt: Attempt): Promise<void> {
-    await this.runner.run(operation_id, this, attempt);
-  }
-
-  abandon({ operation_id }: { operation_id: string }): Promise<void> {
-    return this.runner.abandon(operation_id, this);
-  }
 
   async perform(operation: Clone, report: Report, signal: AbortSignal) {
     const whose = [operation.organization_id, operation.actor_id];

@@ -1,6 +1,7 @@
 export { Chore, Chores } from './chores.js';
-export { type Attempt, defineJob } from './job.js';
-export { fairWorkerOptions, JobExecution, JobProcessor, workerOptions } from './job-processor.js';
+export { type Attempt, defineJob, type Job } from './job.js';
+export { fairWorkerOptions, JobProcessor, workerOptions } from './job-processor.js';
+export { JobRunner } from './job-runner.js';
 export { Jobs } from './jobs.js';
 export { JobsModule } from './jobs.module.js';
 export { requireRedis } from './queue-connections.js';

@@ -1,20 +1,7 @@
-import { OnWorkerEvent, WorkerHost } from '@nestjs/bullmq';
-import { Injectable } from '@nestjs/common';
+import { WorkerHost } from '@nestjs/bullmq';
 import { type Job as BullJob, DelayedError, type WorkerOptions } from 'bullmq';
-import { Log } from '../log/index.js';
 import type { FailedJobHandler, Job, JobHandler } from './job.js';
-import { JobHandlers } from './job-handlers.js';
 import { JobRunner } from './job-runner.js';
-
-/** What the processors of all queues need. */
-@Injectable()
-export class JobExecution {
-  constructor(
-    readonly handlers: JobHandlers,
-    readonly runner: JobRunner,
-    readonly log: Log,
-  ) {}
-}
 
 /**
  * How long a worker without jobs waits for a notification of the queue before it looks: what changes a queue notifies it, a lost
@@ -39,7 +26,7 @@ export const fairWorkerOptions = (concurrency = 200): Options & { drainDelay: nu
  * handles each job of the queue.
  */
 export abstract class JobProcessor extends WorkerHost {
-  constructor(private readonly execution: JobExecution) {
+  constructor(private readonly runner: JobRunner) {
     super();
   }
 
@@ -49,19 +36,13 @@ export abstract class JobProcessor extends WorkerHost {
     execute: JobHandler<Payload>,
     failed?: FailedJobHandler<Payload>,
   ): void {
-    this.execution.handlers.add(job, execute, failed);
+    this.runner.handlers.add(job, execute, failed);
   }
 
   override async process(job: BullJob, token?: string): Promise<void> {
-    const again = job.id === undefined ? undefined : await this.execution.runner.execute(job.id);
+    const again = job.id === undefined ? undefined : await this.runner.execute(job.id);
     if (again === undefined) return;
     await job.moveToDelayed(Date.now() + again, token);
     throw new DelayedError();
-  }
-
-  /** BullMQ mends a lost connection itself; without a listener the error would end the process. */
-  @OnWorkerEvent('error')
-  onError(err: Error): void {
-    this.execution.log.warn({ err, queue: this.worker.name }, 'queue error; the queue goes on');
   }
 }

@@ -14,7 +14,7 @@ const MAX_REASON = 500;
 export class JobRunner {
   constructor(
     private readonly store: JobStore,
-    private readonly handlers: JobHandlers,
+    readonly handlers: JobHandlers,
     private readonly log: Log,
   ) {}
 

@@ -4,8 +4,9 @@ import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Log } from '../log/index.js';
 import { defineJob } from './job.js';
+import { JobStore } from './job.store.js';
 import { JobHandlers } from './job-handlers.js';
-import { JobExecution, JobProcessor } from './job-processor.js';
+import { JobProcessor } from './job-processor.js';
 import { JobRunner } from './job-runner.js';
 
 const greet = defineJob('greet', { queue: 'letters', payload: ['name'] });
@@ -14,8 +15,8 @@ const greet = defineJob('greet', { queue: 'letters', payload: ['name'] });
 class Letters extends JobProcessor {
   readonly greeted: string[] = [];
 
-  constructor(execution: JobExecution) {
-    super(execution);
+  constructor(runner: JobRunner) {
+    super(runner);
     this.handle(
       greet,
       async ({ name }) => void this.greeted.push(name),
@@ -27,11 +28,11 @@ class Letters extends JobProcessor {
 @Injectable()
 class OtherLetters extends Letters {}
 
-function boot(...processors: (new (execution: JobExecution) => JobProcessor)[]) {
+function boot(...processors: (new (runner: JobRunner) => JobProcessor)[]) {
   @Module({
     providers: [
-      ...[JobExecution, JobHandlers, ...processors],
-      { provide: JobRunner, useValue: {} },
+      ...[JobHandlers, JobRunner, ...processors],
+      { provide: JobStore, useValue: {} },
       { provide: Log, useValue: {} },
     ],
   })

@@ -4,7 +4,6 @@ import { DiscoveryModule } from '@nestjs/core';
 import { Chores } from './chores.js';
 import { JobStore } from './job.store.js';
 import { JobHandlers } from './job-handlers.js';
-import { JobExecution } from './job-processor.js';
 import { JobRunner } from './job-runner.js';
 import { JobDispatcher, Jobs } from './jobs.js';
 import { QueueConnections, QueueConnectionsModule } from './queue-connections.js';
@@ -24,7 +23,7 @@ import { Queues } from './queues.js';
       extraOptions: { manualRegistration: true },
     }),
   ],
-  providers: [Chores, JobDispatcher, JobExecution, JobHandlers, JobRunner, Jobs, JobStore, Queues],
-  exports: [JobExecution, Jobs],
+  providers: [Chores, JobDispatcher, JobHandlers, JobRunner, Jobs, JobStore, Queues],
+  exports: [JobRunner, Jobs],
 })
 export class JobsModule {}

@@ -47,7 +47,7 @@ export class QueueConnections {
 
   constructor({ redisUrl }: Config, { connectionString }: DatabaseConnection, pools: PoolMetrics) {
     // One for the whole process, which has one configuration.
-    setDefaultBackendFactory(redisUrl ? undefined : (createPostgresBackend as never));
+    setDefaultBackendFactory(redisUrl ? undefined : createPostgresBackend);
     if (redisUrl) {
       this.options = { url: redisUrl, maxRetriesPerRequest: null };
       this.end = async () => undefined;
@@ -66,6 +66,7 @@ export class QueueConnections {
     // Every queue and every worker listens.
     pool.setMaxListeners(0);
     pools.watch('queue', () => pool);
+    // @nestjs/bullmq types connections as those of Redis.
     this.options = pool as never;
     this.end = poolEnd(pool);
   }

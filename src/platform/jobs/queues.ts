@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { BullRegistrar, getQueueToken, WorkerHost } from '@nestjs/bullmq';
 import { Injectable, OnApplicationBootstrap, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, ModuleRef } from '@nestjs/core';
@@ -35,14 +36,13 @@ export class Queues implements OnModuleInit, OnApplicationBootstrap, OnApplicati
     );
   }
 
-  /** BullMQ mends a lost connection itself; without a listener the error would go to stderr. */
   onModuleInit(): void {
-    for (const queue of this.all())
-      queue.on('error', err => this.log.warn({ err, queue: queue.name }, 'queue error; the queue goes on'));
+    for (const queue of this.all()) this.logErrors(queue);
   }
 
   onApplicationBootstrap(): void {
     if (this.config.runsJobs) this.registrar.register();
+    for (const worker of this.workers()) this.logErrors(worker);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -75,8 +75,15 @@ export class Queues implements OnModuleInit, OnApplicationBootstrap, OnApplicati
     });
   }
 
+  /** BullMQ mends a lost connection itself; without a listener the error would end the process. */
+  private logErrors(part: EventEmitter & { readonly name: string }): void {
+    part.on('error', (err: Error) =>
+      this.log.warn({ err, queue: part.name }, 'queue error; the queue goes on'),
+    );
+  }
+
   private all(): Queue[] {
-    return this.providers().filter(one => one instanceof Queue) as Queue[];
+    return this.providers().filter(one => one instanceof Queue);
   }
 
   private providers(): unknown[] {

@@ -2,7 +2,7 @@ import { Processor } from '@nestjs/bullmq';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import type { Transporter } from 'nodemailer';
 import { Config } from '../config/index.js';
-import { defineJob, JobExecution, JobProcessor, workerOptions } from '../jobs/index.js';
+import { defineJob, JobProcessor, JobRunner, workerOptions } from '../jobs/index.js';
 import { Log } from '../log/index.js';
 import { type MailAttempt, MailOutbox } from './mail-outbox.js';
 import type { Mail } from './mailer.js';
@@ -85,12 +85,12 @@ export const deliverMail = defineJob('deliver_mail', { queue: MAIL, payload: ['m
 @Processor(MAIL, workerOptions({ concurrency: 4 }))
 export class MailProcessor extends JobProcessor {
   constructor(
-    execution: JobExecution,
+    runner: JobRunner,
     private readonly outbox: MailOutbox,
     private readonly smtp: Smtp,
     private readonly log: Log,
   ) {
-    super(execution);
+    super(runner);
     this.handle(deliverMail, payload => this.deliver(payload));
   }
 

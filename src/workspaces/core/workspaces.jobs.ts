@@ -1,7 +1,7 @@
 import { Processor } from '@nestjs/bullmq';
 import { Injectable } from '@nestjs/common';
 import type { Feature } from '../../platform/access/index.js';
-import { defineJob, JobExecution, JobProcessor, workerOptions } from '../../platform/jobs/index.js';
+import { defineJob, JobProcessor, JobRunner, workerOptions } from '../../platform/jobs/index.js';
 import { WorkspaceFolders } from './workspace-folders.js';
 import { WorkspacesStore } from './workspaces.store.js';
 
@@ -40,8 +40,8 @@ export class FeatureEnds {
 
 @Processor(WORKSPACES, workerOptions({ lockDuration: 30_000 }))
 export class WorkspacesProcessor extends JobProcessor {
-  constructor(execution: JobExecution, folders: WorkspaceFolders, features: FeatureEnds) {
-    super(execution);
+  constructor(runner: JobRunner, folders: WorkspaceFolders, features: FeatureEnds) {
+    super(runner);
     this.handle(removeFolder, ({ workspace_id }) => folders.remove(workspace_id));
     this.handle(endFeature, ({ workspace_id, feature }) => features.run(feature as Feature, workspace_id));
   }

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { batchesOf, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { newId, type UnitOfWork } from '../../platform/database/index.js';
-import { type Attempt, Jobs } from '../../platform/jobs/index.js';
+import { Jobs } from '../../platform/jobs/index.js';
 import { removeFolder, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { captureHistory } from '../history/index.js';
-import { type Operation, OperationRunner, type OperationWork, type Report } from '../operations/index.js';
+import { type Operation, type OperationWork, type Report } from '../operations/index.js';
 import { type Copied, copyBatch } from './copy-batch.js';
 import { type DuplicateInput, workspaceDuplicate } from './duplicate.service.js';
 
@@ -32,16 +32,7 @@ export class WorkspaceCopy implements OperationWork<DuplicateInput> {
     private readonly workspaces: WorkspacesStore,
     private readonly folders: WorkspaceFolders,
     private readonly jobs: Jobs,
-    private readonly runner: OperationRunner,
   ) {}
-
-  async run({ operation_id }: { operation_id: string }, attempt: Attempt): Promise<void> {
-    await this.runner.run(operation_id, this, attempt);
-  }
-
-  abandon({ operation_id }: { operation_id: string }): Promise<void> {
-    return this.runner.abandon(operation_id, this);
-  }
 
   async perform(operation: Duplicate, report: Report, signal: AbortSignal) {
     const whose = [operation.organization_id, operation.actor_id];

@@ -1,5 +1,6 @@
 import { Processor } from '@nestjs/bullmq';
-import { fairWorkerOptions, JobExecution, JobProcessor } from '../../platform/jobs/index.js';
+import { fairWorkerOptions, JobRunner } from '../../platform/jobs/index.js';
+import { OperationProcessor, OperationRunner } from '../operations/index.js';
 import { TemplateCloning } from './cloning/template-cloning.js';
 import { TemplatePublication } from './publishing/template-publication.js';
 import { removeTemplateFiles, TemplateFolders } from './records/template-folders.js';
@@ -7,24 +8,17 @@ import { cloneFiles, publishFiles, TEMPLATES } from './records/template-operatio
 
 /** Publishes, clones and removes the files of templates. */
 @Processor(TEMPLATES, fairWorkerOptions())
-export class TemplatesProcessor extends JobProcessor {
+export class TemplatesProcessor extends OperationProcessor {
   constructor(
-    execution: JobExecution,
+    runner: JobRunner,
+    operations: OperationRunner,
     publications: TemplatePublication,
     clones: TemplateCloning,
     folders: TemplateFolders,
   ) {
-    super(execution);
-    this.handle(
-      publishFiles,
-      (payload, attempt) => publications.run(payload, attempt),
-      payload => publications.abandon(payload),
-    );
-    this.handle(
-      cloneFiles,
-      (payload, attempt) => clones.run(payload, attempt),
-      payload => clones.abandon(payload),
-    );
+    super(runner, operations);
+    this.perform(publishFiles, publications);
+    this.perform(cloneFiles, clones);
     this.handle(removeTemplateFiles, payload => folders.remove(payload));
   }
 }

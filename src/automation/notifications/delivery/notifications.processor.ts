@@ -1,5 +1,5 @@
 import { Processor } from '@nestjs/bullmq';
-import { JobExecution, JobProcessor, workerOptions } from '../../../platform/jobs/index.js';
+import { JobProcessor, JobRunner, workerOptions } from '../../../platform/jobs/index.js';
 import { DeliveryJobs } from './delivery.jobs.js';
 import { deliverNotification, NOTIFICATIONS, notify, sendDigest } from './dispatcher.js';
 import { Notifier } from './notifier.js';
@@ -7,8 +7,8 @@ import { Notifier } from './notifier.js';
 /** Tells people what happened, and sends it where they want it. */
 @Processor(NOTIFICATIONS, workerOptions({ concurrency: 8 }))
 export class NotificationsProcessor extends JobProcessor {
-  constructor(execution: JobExecution, notifier: Notifier, deliveries: DeliveryJobs) {
-    super(execution);
+  constructor(runner: JobRunner, notifier: Notifier, deliveries: DeliveryJobs) {
+    super(runner);
     this.handle(notify, payload => notifier.tell(payload));
     this.handle(
       deliverNotification,

@@ -1,5 +1,5 @@
 import { Processor } from '@nestjs/bullmq';
-import { defineJob, JobExecution, JobProcessor, workerOptions } from '../../../platform/jobs/index.js';
+import { defineJob, JobProcessor, JobRunner, workerOptions } from '../../../platform/jobs/index.js';
 import { ConnectorChecks } from '../calls/index.js';
 import { ConnectorsStore } from '../records/index.js';
 
@@ -15,11 +15,11 @@ export const connectorCheck = defineJob('connector_check', {
 @Processor(CONNECTORS, workerOptions({ concurrency: 4, lockDuration: 120_000 }))
 export class ConnectorsProcessor extends JobProcessor {
   constructor(
-    execution: JobExecution,
+    runner: JobRunner,
     private readonly connectors: ConnectorsStore,
     private readonly checks: ConnectorChecks,
   ) {
-    super(execution);
+    super(runner);
     this.handle(connectorCheck, payload => this.check(payload));
   }
 

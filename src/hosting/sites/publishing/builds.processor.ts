@@ -1,5 +1,5 @@
 import { Processor } from '@nestjs/bullmq';
-import { fairWorkerOptions, JobExecution, JobProcessor } from '../../../platform/jobs/index.js';
+import { fairWorkerOptions, JobProcessor, JobRunner } from '../../../platform/jobs/index.js';
 import { SiteBuilds } from './site-builds.js';
 import { BUILDS, buildSite, compressVersion, removeSite } from './site-jobs.js';
 import { VersionForms } from './version-forms.js';
@@ -7,8 +7,8 @@ import { VersionForms } from './version-forms.js';
 /** Builds versions of sites. */
 @Processor(BUILDS, fairWorkerOptions())
 export class BuildsProcessor extends JobProcessor {
-  constructor(execution: JobExecution, builds: SiteBuilds, forms: VersionForms) {
-    super(execution);
+  constructor(runner: JobRunner, builds: SiteBuilds, forms: VersionForms) {
+    super(runner);
     this.handle(
       buildSite,
       (payload, attempt) => builds.run(payload, attempt),

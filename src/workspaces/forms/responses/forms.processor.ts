@@ -1,12 +1,12 @@
 import { Processor } from '@nestjs/bullmq';
-import { JobExecution, JobProcessor, workerOptions } from '../../../platform/jobs/index.js';
+import { JobProcessor, JobRunner, workerOptions } from '../../../platform/jobs/index.js';
 import { FORMS, ResponseWriter, writeResponses } from './response-writer.js';
 
 /** Writes responses to the files of forms. */
 @Processor(FORMS, workerOptions({ concurrency: 2, lockDuration: 60_000 }))
 export class FormsProcessor extends JobProcessor {
-  constructor(execution: JobExecution, responses: ResponseWriter) {
-    super(execution);
+  constructor(runner: JobRunner, responses: ResponseWriter) {
+    super(runner);
     this.handle(
       writeResponses,
       payload => responses.write(payload),

@@ -2,18 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { batchesOf, type Entry, Glob, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
-import { type Attempt, Jobs } from '../../../platform/jobs/index.js';
+import { Jobs } from '../../../platform/jobs/index.js';
 import { NoRoom, WorkspaceQuota } from '../../changes/index.js';
 import { removeFolder, WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
 import { type Copied, copyBatch } from '../../duplicate/index.js';
 import { captureHistory } from '../../history/index.js';
-import {
-  type Operation,
-  OperationRefused,
-  OperationRunner,
-  type OperationWork,
-  type Report,
-} from '../../operations/index.js';
+import { type Operation, OperationRefused, type OperationWork, type Report } from '../../operations/index.js';
 import { render, type Values } from '../records/parameters.js';
 import { TemplateFolders } from '../records/template-folders.js';
 import { type CloneInput, templateClone } from '../records/template-operations.js';
@@ -39,16 +33,7 @@ export class TemplateCloning implements OperationWork<CloneInput> {
     private readonly workspaceFolders: WorkspaceFolders,
     private readonly quota: WorkspaceQuota,
     private readonly jobs: Jobs,
-    private readonly runner: OperationRunner,
   ) {}
-
-  async run({ operation_id }: { operation_id: string }, attempt: Attempt): Promise<void> {
-    await this.runner.run(operation_id, this, attempt);
-  }
-
-  abandon({ operation_id }: { operation_id: string }): Promise<void> {
-    return this.runner.abandon(operation_id, this);
-  }
 
   async perform(operation: Clone, report: Report, signal: AbortSignal) {
     const whose = [operation.organization_id, operation.actor_id];

@@ -4,17 +4,11 @@ import { type FoundSecret, SecretScan } from '#libs/secret-scan/index.js';
 import { batchesOf, type Entry, isNoFile, type WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
-import { type Attempt, Jobs } from '../../../platform/jobs/index.js';
+import { Jobs } from '../../../platform/jobs/index.js';
 import { NoRoom, WorkspaceQuota } from '../../changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../../core/index.js';
 import { type Copied, copyBatch } from '../../duplicate/index.js';
-import {
-  type Operation,
-  OperationRefused,
-  OperationRunner,
-  type OperationWork,
-  type Report,
-} from '../../operations/index.js';
+import { type Operation, OperationRefused, type OperationWork, type Report } from '../../operations/index.js';
 import { MANIFEST, MAX_MANIFEST_BYTES, parseManifest } from '../records/manifest.js';
 import { templateBlocked, templateFailed, templatePublished } from '../records/template-events.js';
 import { folderOfVersion, removeTemplateFiles, TemplateFolders } from '../records/template-folders.js';
@@ -46,16 +40,7 @@ export class TemplatePublication implements OperationWork<PublishInput> {
     private readonly quota: WorkspaceQuota,
     private readonly jobs: Jobs,
     private readonly events: Events,
-    private readonly runner: OperationRunner,
   ) {}
-
-  async run({ operation_id }: { operation_id: string }, attempt: Attempt): Promise<void> {
-    await this.runner.run(operation_id, this, attempt);
-  }
-
-  abandon({ operation_id }: { operation_id: string }): Promise<void> {
-    return this.runner.abandon(operation_id, this);
-  }
 
   async perform(operation: Publish, report: Report, signal: AbortSignal) {
     const whose = [operation.organization_id, operation.actor_id];
