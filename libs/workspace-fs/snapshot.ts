@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { asWorkspaceError, WorkspaceFsError } from './errors.js';
-import { isTemporaryName, makerOf } from './path.js';
+import { isTemporaryName, joinPath, MAX_COMPONENTS, MAX_PATH_BYTES, makerOf } from './path.js';
 
 /** What is at a path, as far as telling whether it changed needs it. */
 interface Sighting {
@@ -44,12 +44,15 @@ const NOTHING: Amount = { files: 0, bytes: 0 };
 /** Looked at before it is the turn of others. */
 const LINES_IN_A_TURN = 2000;
 
-const FACTS = '%i %s %T@ %C@ %P\\0';
+/** Names and depths, not paths: those of folders that lie in each other add up to gigabytes. */
+const FACTS = '%i %s %T@ %C@ %d %f\\0';
 /** The last start point of find(1): its record, which no file can have, says that the listing is whole. */
 const LAST = '/dev/null';
 const END = 'end';
 /** The type of a folder that the service may not list. */
 const CLOSED = 'closed';
+/** The type of a folder that was not changed since, which what lies in it has to be told. */
+const PASSED = 'passed';
 /** find(1) is looked for where systems have it, and speaks plain C. */
 const PLAIN = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
 const TYPES: Record<string, Sighting['type']> = {
@@ -66,7 +69,7 @@ const TYPES: Record<string, Sighting['type']> = {
 export class Snapshot {
   private constructor(
     private readonly sightings: ReadonlyMap<string, Sighting>,
-    /** What takes room and is not shown: temporaries by their makers, and under '' what has a name that no path can say. */
+    /** What takes room and is not shown: temporaries by their makers, and under '' what no path can name. */
     private readonly hidden: ReadonlyMap<string, Amount>,
     /** Folders whose contents could not be listed. */
     private readonly closed: ReadonlySet<string>,
@@ -102,22 +105,25 @@ export class Snapshot {
     const length = printed.length - END.length - 1;
     if (length < 0 || printed.toString('utf8', length) !== `${END}\0`)
       throw new Error('A listing of the workspace is not complete');
+    const folders = new OpenFolders();
     let lines = 0;
     for (let start = 0; start < length; ) {
       const end = printed.indexOf(0, start);
       const line = printed.toString('utf8', start, end);
       start = end + 1;
       if (++lines % LINES_IN_A_TURN === 0) await setImmediate();
-      const [code = '', inode = '', size = '', modified = '', changed = ''] = line.split(' ', 5);
+      const [code = '', inode = '', size = '', modified = '', changed = '', depth = ''] = line.split(' ', 6);
       const type = TYPES[code];
       const facts = line.slice(0, [code, inode, size, modified, changed].join(' ').length);
-      const path = line.slice(facts.length + 1);
-      if (code === CLOSED) closed.add(path);
-      if (path === '') continue;
-      const maker = makerIn(path);
+      const name = line.slice(facts.length + depth.length + 2);
+      const path = folders.pathOf(name, Number(depth));
+      if (type === 'directory' || code === PASSED) folders.enter(path, Number(depth));
+      if (code === CLOSED && path !== undefined) closed.add(path);
+      if (code === PASSED || path === '') continue;
+      const maker = path && makerIn(path);
       // The replacement character stands for bytes that are not UTF-8: no path can name them.
-      const isNamed = type !== undefined && maker === undefined && !path.includes('\ufffd');
-      if (isNamed) sightings.set(path, { type, inode, size: Number(size), modified, facts });
+      if (type && path && maker === undefined && !path.includes('\ufffd'))
+        sightings.set(path, { type, inode, size: Number(size), modified, facts });
       else addTo(hidden, maker ?? '', type === 'directory' ? 0 : Number(size));
     }
     return new Snapshot(sightings, hidden, closed);
@@ -207,6 +213,25 @@ export class Snapshot {
   }
 }
 
+/** The folders that find(1) is in: it names each before what lies in it. */
+class OpenFolders {
+  private readonly paths: (string | undefined)[] = [];
+
+  /** '' is the root; undefined where the path is longer or deeper than any that can be asked for. */
+  pathOf(name: string, depth: number): string | undefined {
+    if (depth === 0) return '';
+    const folder = depth > MAX_COMPONENTS ? undefined : this.paths[depth - 1];
+    if (folder === undefined) return undefined;
+    const path = joinPath(folder, name);
+    return Buffer.byteLength(path) > MAX_PATH_BYTES ? undefined : path;
+  }
+
+  enter(path: string | undefined, depth: number): void {
+    this.paths.length = depth;
+    this.paths.push(path);
+  }
+}
+
 /** Hands what find(1) prints to `consume`; throws `busy` unless find(1) went through the whole tree. */
 async function listing<T>(
   root: string,
@@ -232,8 +257,11 @@ async function listing<T>(
   throw new WorkspaceFsError('busy', '', 'The workspace could not be listed; try again', { cause });
 }
 
-/** What find(1) says where a file vanished while it looked, or where its owner lets nobody list a folder. */
-const HARMLESS = /: (?:No such file or directory|Not a directory|Permission denied)$/;
+/**
+ * What find(1) says of a file that vanished while it looked, and of a folder that its owner lets nobody list. Where it does
+ * not begin with a name, it has lost its way, and has left out all that came behind.
+ */
+const HARMLESS = /^find: '.*': (?:No such file or directory|Not a directory|Permission denied)$/;
 
 /** The first complaint of find(1) that means more; it prints one line each, with names escaped. */
 async function seriousComplaint(complaints: Readable): Promise<string | undefined> {
@@ -243,7 +271,9 @@ async function seriousComplaint(complaints: Readable): Promise<string | undefine
 }
 
 function argumentsFor(root: string, changedAfter?: number): string[] {
-  const since = changedAfter === undefined ? [] : ['-newerct', `@${(changedAfter / 1000).toFixed(3)}`];
+  const recent = ['-newerct', `@${((changedAfter ?? 0) / 1000).toFixed(3)}`];
+  const passed = ['-type', 'd', '!', ...recent, '-printf', `${PASSED} ${FACTS}`, '-o', ...recent];
+  const since = changedAfter === undefined ? [] : passed;
   const last = ['-path', LAST, '-printf', `${END}\\0`];
   const closed = ['-type', 'd', '!', '(', '-readable', '-executable', ')', '-printf', `${CLOSED} ${FACTS}`];
   return [root, LAST, '-xdev', ...last, '-o', ...closed, '-o', ...since, '-printf', `%y ${FACTS}`];
