@@ -92,6 +92,14 @@ describe('headers for browsers', () => {
   });
 });
 
+it.each(['/api/auth/me', '/api/workspaces', '/api/health', '/api/nothing', '/mcp', '/oauth/jwks'])(
+  'no cache on the way keeps the answer of %s to a key',
+  async path => {
+    const { headers } = await (await service.key(ada)).raw('GET', path);
+    expect(headers.get('cache-control')).toBe('no-store');
+  },
+);
+
 describe('the address of the service', () => {
   const metadata = '/.well-known/oauth-authorization-server';
 
