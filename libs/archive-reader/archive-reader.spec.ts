@@ -98,6 +98,16 @@ describe('an archive', () => {
     expect(await read(bytes)).toEqual([['link', 'other', undefined]]);
   });
 
+  it('is refused with a sentence where it lies about the size of an entry', async () => {
+    const zip = await zipOf(['a.txt', 'a'.repeat(500)]);
+    // The compressed size in the central directory (APPNOTE.TXT 4.3.12).
+    zip.writeUInt32LE(1_000_000, zip.indexOf('PK\x01\x02') + 20);
+    await expect(read(zip)).rejects.toMatchObject({
+      ...{ name: 'ArchiveError', code: 'unreadable' },
+      message: expect.stringMatching(/^The archive cannot be read: file data overflows file bounds/),
+    });
+  });
+
   it('is refused with a sentence where it is broken', async () => {
     const broken = { name: 'ArchiveError', code: 'unreadable', message: /^The archive cannot be read: / };
     const zip = await zipOf(['a.txt', randomBytes(500)]);

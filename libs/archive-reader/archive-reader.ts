@@ -134,7 +134,10 @@ async function* zipEntries(file: ArchiveFile, meter: Meter): AsyncGenerator<Arch
       name,
       type,
       size: entry.uncompressedSize,
-      open: async () => contentOf(await zip.openReadStreamPromise(entry)),
+      open: async () => {
+        const opened = zip.openReadStreamPromise(entry).catch(error => Promise.reject(explained(error)));
+        return contentOf(await opened);
+      },
     };
   }
 }
