@@ -16,6 +16,7 @@ export type {
   SandboxRequest,
   SandboxResult,
 } from './sandbox.js';
+export { scratchFolder } from './scratch-folder.js';
 export type {
   SandboxSession,
   SandboxUsage,

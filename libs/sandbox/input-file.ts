@@ -1,7 +1,8 @@
-import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Owner } from './sandbox.js';
+import { scratchFolder } from './scratch-folder.js';
 
 /** The standard input of one command: a file, which can also be opened by its name /dev/stdin. */
 export class InputFile {
@@ -9,7 +10,7 @@ export class InputFile {
 
   /** @param owner who may read it, if not this process' user */
   static async create(content: string | Buffer, owner: Owner | undefined): Promise<InputFile> {
-    const file = new InputFile(await mkdtemp(join(tmpdir(), 'sandbox-')));
+    const file = new InputFile(await scratchFolder(tmpdir(), 'sandbox-input'));
     await writeFile(file.path, content, { mode: 0o444 });
     if (owner) await chown(file.folder, owner.uid, owner.gid);
     return file;

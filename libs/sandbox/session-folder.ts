@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { closeSync, constants, openSync, rmSync, writeFileSync } from 'node:fs';
-import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chown, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SandboxFailure, SessionOver } from './errors.js';
-import { isAlive } from './kill.js';
 import { PipeSocket, readWaiting } from './pipe-socket.js';
 import type { Owner } from './sandbox.js';
+import { scratchFolder } from './scratch-folder.js';
 import { folderIn, isWhole, nextState } from './session-shell.js';
 
 const READ_ONLY = { mode: 0o444 };
@@ -16,19 +16,6 @@ const WHOLE = { recursive: true, force: true };
 const READ_MS = 100;
 /** Larger states are not kept: each script would have to read them. */
 const MAX_STATE_BYTES = 1024 * 1024;
-
-/** The folders of dead services are recognised by this and the process id that follows. */
-const PREFIX = 'sandbox-session-';
-const cleaned = new Map<string, Promise<void>>();
-
-/** What cannot be removed now, as when another service is about it too, is left to the next start. */
-async function removeFoldersOfTheDead(parent: string): Promise<void> {
-  const dead = (await readdir(parent)).filter(name => {
-    const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
-    return pid !== undefined && !isAlive(Number(pid));
-  });
-  await Promise.allSettled(dead.map(name => rm(join(parent, name), WHOLE)));
-}
 
 /**
  * The host folder that a session sees read-only: its scripts, their input, what the script before left behind, and the
@@ -60,11 +47,7 @@ export class SessionFolder {
     state: string,
     parent = tmpdir(),
   ): Promise<SessionFolder> {
-    let clean = cleaned.get(parent);
-    clean ??= removeFoldersOfTheDead(parent);
-    cleaned.set(parent, clean);
-    await clean;
-    const path = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
+    const path = await scratchFolder(parent, 'sandbox-session');
     try {
       const folder = new SessionFolder(path, await makeFifo(mkfifo, join(path, 'left'), owner));
       folder.write(state);

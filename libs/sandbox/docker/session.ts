@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import { SandboxFailure, SandboxRefusal } from '../errors.js';
@@ -67,7 +66,6 @@ async function prepare(engine: Engine, plan: CommandPlan): Promise<Opened> {
   const mkfifo = findProgram('mkfifo');
   if (!mkfifo) throw new SandboxFailure('A session needs mkfifo (coreutils) where the service runs');
   const { scratchFolder } = engine.options;
-  await mkdir(scratchFolder, { recursive: true });
   const state = firstState({ ...environment, PATH, ...request.env }, WORKSPACE, join(WORKSPACE, cwd));
   const folder = await SessionFolder.create(mkfifo, owner, state, scratchFolder);
   try {

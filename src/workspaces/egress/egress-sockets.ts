@@ -1,5 +1,4 @@
-import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chown, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import {
@@ -13,6 +12,7 @@ import {
   startRelay,
 } from '#libs/egress-proxy/index.js';
 import { isPublicAddress } from '#libs/guarded-fetch/index.js';
+import { scratchFolder } from '#libs/sandbox/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Topics } from '../../platform/topics/index.js';
@@ -96,7 +96,7 @@ export class EgressSockets {
     const hosts = await this.reachable(use.workspaceId, list);
     const rules = await this.rulesOf(use, list);
     if (hosts.length === 0 && rules.length === 0) return undefined;
-    const folder = await mkdtemp(path.join(this.config.scratchDir ?? tmpdir(), 'atelier-egress-'));
+    const folder = await scratchFolder(this.config.scratchDir, 'atelier-egress');
     const refused = new Set<string>();
     const refusals = new RefusalLog(this.log, use);
     // Programs of a sandbox that began without credentials do not know an authority.

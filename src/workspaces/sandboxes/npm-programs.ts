@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, rm, writeFile } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
-import type { ReadOnlyBind } from '#libs/sandbox/index.js';
+import { type ReadOnlyBind, scratchFolder } from '#libs/sandbox/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
 import { Isolation } from './isolation.js';
@@ -34,8 +34,7 @@ export class NpmPrograms {
     if (driver.name === 'docker') return { folder: null, readOnlyBinds: [], close: async () => undefined };
     const installed = packageFolder();
     const { scratchDir } = this.config;
-    await mkdir(scratchDir, { recursive: true });
-    const folder = await mkdtemp(path.join(scratchDir, 'atelier-npm-'));
+    const folder = await scratchFolder(scratchDir, 'atelier-npm');
     const node = path.join(nodeFolder, 'node');
     const shown = driver.isolated ? PACKAGE : installed;
     for (const name of ['npm', 'npx']) {

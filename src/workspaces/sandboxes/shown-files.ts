@@ -1,6 +1,7 @@
-import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
+import { scratchFolder } from '#libs/sandbox/index.js';
 import { Config } from '../../platform/config/index.js';
 import type { SandboxCaller } from './running-sandboxes.store.js';
 
@@ -57,8 +58,7 @@ export class ShownFiles {
     owner: { readonly uid: number; readonly gid: number } | undefined,
   ): Promise<ShownFolder> {
     const { scratchDir } = this.config;
-    await mkdir(scratchDir, { recursive: true });
-    const folder = await mkdtemp(path.join(scratchDir, 'atelier-shown-'));
+    const folder = await scratchFolder(scratchDir, 'atelier-shown');
     const close = () => rm(folder, { recursive: true, force: true });
     try {
       for (const [name, content] of Object.entries(shown.files))

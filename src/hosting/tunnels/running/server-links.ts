@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { scratchFolder } from '#libs/sandbox/index.js';
 import { DoorClosed, PortRefused } from '#libs/sandbox-door/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Log } from '../../../platform/log/index.js';
@@ -42,7 +43,7 @@ export class ServerLinks implements BeforeApplicationShutdown {
 
   private async open() {
     // Only the account of the service passes through it.
-    const folder = await mkdtemp(path.join(this.config.scratchDir, 'atelier-link-'));
+    const folder = await scratchFolder(this.config.scratchDir, 'atelier-link');
     const file = path.join(folder, 'link.sock');
     const serve = (socket: Socket) => void this.serve(socket);
     const local = createServer({ allowHalfOpen: true, noDelay: true }, serve).listen(file);

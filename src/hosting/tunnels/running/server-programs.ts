@@ -1,9 +1,14 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
-import type { OutputChunk, SandboxResult, SandboxUsage } from '#libs/sandbox/index.js';
+import {
+  type OutputChunk,
+  type SandboxResult,
+  type SandboxUsage,
+  scratchFolder,
+} from '#libs/sandbox/index.js';
 import { SandboxDoor, startDoor } from '#libs/sandbox-door/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Leases } from '../../../platform/leases/index.js';
@@ -95,7 +100,7 @@ export class ServerPrograms {
       number: server.workspace_number,
       organization_id: server.organization_id,
     };
-    const folder = await mkdtemp(path.join(this.config.scratchDir, 'atelier-server-'));
+    const folder = await scratchFolder(this.config.scratchDir, 'atelier-server');
     const hasOwnPorts = !this.sandboxes.sharesNetwork;
     const [door, forgetKeys, port] = await Promise.all([
       SandboxDoor.open(folder, this.folders.ownerOf(workspace)),

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { parseJson } from '#libs/exact-json/index.js';
+import { scratchFolder } from '#libs/sandbox/index.js';
 import { EFFECTS } from '../../../platform/access/index.js';
 import {
   type ActionCall,
@@ -218,8 +219,7 @@ export class ActionSockets {
   /** `owner`: the account that connects, if it is not the service's own. */
   async open(source: ActionSource, owner: Owner | undefined): Promise<OpenActionSocket> {
     const { scratchDir, catalog, listing, runner, log } = this;
-    await mkdir(scratchDir, { recursive: true });
-    const folder = await mkdtemp(path.join(scratchDir, 'atelier-actions-'));
+    const folder = await scratchFolder(scratchDir, 'atelier-actions');
     const socket = new ActionSocket(source, { catalog, listing, runner, log, maxBytes: MAX_BODY_BYTES });
     const close = async () => {
       await socket.close();
