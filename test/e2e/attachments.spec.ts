@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -45,6 +45,7 @@ beforeAll(async () => {
     MODEL_PRICES: prices,
     WORKSPACE_LIMITS: 'bytes=700000',
   });
+  rmSync(path.dirname(prices), { recursive: true });
   ada = await service.person();
   agent = new AgentClient(ada.client);
   workspace_id = await service.workspace(ada);

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -35,6 +35,7 @@ beforeAll(async () => {
     DEFAULT_MODEL: 'local/fake',
     MODEL_PRICES,
   });
+  rmSync(path.dirname(MODEL_PRICES), { recursive: true });
   ({ service, ada } = ground);
   [member, viewer, stranger] = await Promise.all([
     service.person('Mel Member'),

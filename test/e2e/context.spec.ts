@@ -44,6 +44,7 @@ beforeAll(async () => {
     MODEL_PRICES: prices,
     SANDBOX_DRIVER: 'bubblewrap',
   });
+  rmSync(path.dirname(prices), { recursive: true });
   ada = await service.person();
   agent = new AgentClient(ada.client);
   workspace_id = await service.workspace(ada);

@@ -122,7 +122,7 @@ function remote(files: Json = { 'README.md': 'one\n' }): {
   const bare = path.join(repositories, name);
   git(repositories, 'init', '-q', '--bare', '--initial-branch=main', bare);
   git(bare, 'config', 'http.receivepack', 'true');
-  const outside = mkdtempSync(path.join(tmpdir(), 'outside-'));
+  const outside = mkdtempSync(path.join(repositories, 'outside-'));
   git(outside, 'init', '-q', '--initial-branch=main', '.');
   git(outside, 'remote', 'add', 'origin', bare);
   commitOutside(outside, files, 'first');

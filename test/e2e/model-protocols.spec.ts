@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -47,6 +47,7 @@ beforeAll(async () => {
     GOOGLE_GENERATIVE_AI_API_KEY: 'key',
     GOOGLE_BASE_URL: gemini.url,
   });
+  rmSync(path.dirname(MODEL_PRICES), { recursive: true });
   ada = await service.person();
   agent = new AgentClient(ada.client);
   workspace_id = await service.workspace(ada);
