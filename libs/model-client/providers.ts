@@ -1,6 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { CATALOGUE, type CatalogueEntry } from './catalogue.js';
 import { DEMO_PROVIDER } from './demo-model.js';
+import { withArgumentsAsText } from './google-arguments.js';
 import { LazyModel, type LoadProvider, once } from './lazy-model.js';
 import { providerFetch } from './provider-fetch.js';
 
@@ -50,7 +51,8 @@ type Options = { apiKey: string; baseURL: string; fetch: typeof globalThis.fetch
 const LOAD: Record<'openai' | 'anthropic' | 'google', (options: Options) => ReturnType<LoadProvider>> = {
   openai: async options => (await import('@ai-sdk/openai')).createOpenAI(options),
   anthropic: async options => (await import('./anthropic-models.js')).anthropicModels(options),
-  google: async options => (await import('@ai-sdk/google')).createGoogle(options),
+  google: async options =>
+    (await import('@ai-sdk/google')).createGoogle({ ...options, fetch: withArgumentsAsText(options.fetch) }),
 };
 const ORDER = ['anthropic', 'openai', 'google'] as const;
 
