@@ -72,7 +72,7 @@ export function registerRequestHooks(
     const route = request.routeOptions.url ?? '';
     void reply.header('content-security-policy', policyOf(route));
     // HTTP keeps answers to `Authorization` out of shared caches, and those to `X-API-Key` and cookies not.
-    if (OURS.test(route)) void reply.header('cache-control', 'no-store');
+    if (OURS.test(request.url)) void reply.header('cache-control', 'no-store');
     const origin = { request_id, address: ip, user_agent: headers['user-agent'] ?? null };
     withRequestOrigin(origin, () =>
       withLogContext({ request_id }, () => withQueryDeadline(REQUEST_QUERY_MS, done)),
@@ -101,8 +101,8 @@ const DOCS_POLICY =
 /** What the authorization server answers by itself may be a page that posts a form to a client. */
 const OAUTH_POLICY = "object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 const YEAR_SECONDS = 31_536_000;
-/** Routes whose answers are of a caller, unless they say otherwise. */
-const OURS = /^\/(?:api|mcp|oauth)(?:\/|$)/;
+/** Paths whose answers are for one caller, unless they say otherwise. */
+const OURS = /^\/(?:api|mcp|oauth)(?:[/?]|$)/;
 
 function policyOf(route: string): string {
   if (/^\/docs(\/|$)/.test(route)) return DOCS_POLICY;
