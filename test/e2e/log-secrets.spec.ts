@@ -7,6 +7,7 @@ import { Log } from '../../src/platform/log/index.js';
 import { Vault } from '../../src/platform/vault/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { AgentClient } from '../harness/agent.js';
+import { Automations } from '../harness/automations.js';
 import type { Json } from '../harness/client.js';
 import { TestService } from '../harness/service.js';
 
@@ -107,4 +108,41 @@ it('never logs what people, models or tools say in a run, whatever goes right or
   await untilLogged('run: failed by an internal fault', 'request failed');
   for (const said of ['said-', 'thought-by-a-model', 'key-of-the-provider', 'You are'])
     expect(logged).not.toContain(said);
+});
+
+it('never logs a secret of the workspace that scripts and agents say, in whatever form', async () => {
+  const ada = await service.person();
+  const workspace_id = await service.workspace(ada);
+  const secret = 'sk-live "4711"+secret/line';
+  await ada.client.put(`/api/workspaces/${workspace_id}/secrets/TOKEN`, { value: secret });
+  const says =
+    'echo "$TOKEN"; echo "$TOKEN" >&2; printf %s "$TOKEN" | base64 -w 0; printf %s "$TOKEN" | od -An -v -tx1';
+  const automations = new Automations(ada.client, workspace_id);
+  const statuses: string[] = [];
+  for (const [name, end] of Object.entries({
+    right: 'true',
+    wrong: 'exit 1',
+    result: 'echo "$TOKEN" > "$ATELIER_OUTPUT"',
+  })) {
+    const file = await automations.script(name, `${says}\n${end}`, 'secrets: [TOKEN]\n');
+    await automations.deploy(file);
+    statuses.push((await automations.run(file, { input: { said: secret } })).status);
+  }
+  expect(statuses).toEqual(['completed', 'error', 'error']);
+  // A person pastes it into a conversation, and a tool says it.
+  const agent = new AgentClient(ada.client);
+  const quoted = `'${secret}'`;
+  model.reply([
+    { tool: { name: 'bash', input: { command: says.replaceAll('"$TOKEN"', quoted) } } },
+    { text: secret },
+  ]);
+  expect((await agent.run(secret, { workspace_id })).status).toBe('completed');
+  await untilLogged('/api/automation/trigger', '/api/agent/message');
+  const bytes = Buffer.from(secret);
+  const forms = [
+    ...[secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), '4711', 'sk-live'],
+    ...[bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')],
+    bytes.toString('hex').replace(/..(?=.)/g, '$& '),
+  ];
+  expect(forms.filter(form => logged.includes(form))).toEqual([]);
 });
