@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-
 import { type AgentGround, startAgents } from '../harness/agent.js';
 import { Automations } from '../harness/automations.js';
+import { itWithinOne } from '../harness/calendar.js';
 import type { Json } from '../harness/client.js';
 import type { Person } from '../harness/service.js';
 import { settled } from '../harness/settled.js';
@@ -224,9 +224,11 @@ describe('people are told', () => {
   });
 });
 
+const inOneDay = itWithinOne('day', () => ground.model.clear());
+
 describe('a budget with a hard stop', () => {
-  it('has deliveries skipped, pauses nothing, and is told of once a day', async () => {
-    const path = await own.file('budgeted', 'on:\n  - webhook: {}\npause_after: 1', 'Go.\n');
+  inOneDay('has deliveries skipped, pauses nothing, and is told of once a day', async () => {
+    const path = await own.file(`budgeted-${Date.now()}`, 'on:\n  - webhook: {}\npause_after: 1', 'Go.\n');
     const { id, secrets } = await own.deploy(path);
     const budget = (monthly_usd: number | null) =>
       own.client.put(`/api/organizations/${ground.ada.organizationId}/billing/budget`, { monthly_usd });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AgentGround, startAgents } from '../harness/agent.js';
 import { Automations } from '../harness/automations.js';
+import { itWithinOne } from '../harness/calendar.js';
 import type { Json } from '../harness/client.js';
 
 const WEBHOOK = 'on:\n  - webhook: {}\n';
@@ -29,6 +30,10 @@ afterAll(async () => {
 
 const costly = (tokens: number) => ({ text: 'Done.', usage: { input: 1, output: tokens } });
 
+const inOneDay = itWithinOne('day', () => ground.model.clear());
+/** Automations whose tests may be run again. */
+let made = 0;
+
 interface Hooked {
   readonly id: string;
   readonly address: string;
@@ -49,8 +54,8 @@ async function hooked(file: string): Promise<Hooked> {
 }
 
 describe('what it may spend', () => {
-  it('in a day holds what comes from outside till the next, and keeps no person from it', async () => {
-    const file = await own.file('daily', `${WEBHOOK}limits: { daily_usd: 0.15 }`, 'Go.\n');
+  inOneDay('in a day holds what comes from outside till the next, and keeps no person from it', async () => {
+    const file = await own.file(`daily-${++made}`, `${WEBHOOK}limits: { daily_usd: 0.15 }`, 'Go.\n');
     const { id, send } = await hooked(file);
     ground.model.otherwise(costly(1000));
     for (let n = 0; n < 2; n++) {
@@ -64,9 +69,9 @@ describe('what it may spend', () => {
     expect(await own.deployment(id)).toMatchObject({ state: 'live', failures_in_row: 0 });
   });
 
-  it('in a day holds the next try of what failed, too', async () => {
+  inOneDay('in a day holds the next try of what failed, too', async () => {
     const matter = `${WEBHOOK}limits: { daily_usd: 0.05 }\nretries: { max: 3, backoff: 1s }\nexpect: { files: ["none"] }\n`;
-    const { send } = await hooked(await own.file('tried', matter, 'Go.\n'));
+    const { send } = await hooked(await own.file(`tried-${++made}`, matter, 'Go.\n'));
     ground.model.otherwise(costly(1000));
     const { run_id } = await send();
     let run: Json;

@@ -13,6 +13,7 @@ import { StorageMeter } from '../../src/workspaces/changes/index.js';
 import { FakeOpenAi } from '../fakes/openai-server.js';
 import { FakeSmtpServer } from '../fakes/smtp-server.js';
 import { AgentClient } from '../harness/agent.js';
+import { itWithinOne } from '../harness/calendar.js';
 import type { Client, Json } from '../harness/client.js';
 import { type Person, TestService } from '../harness/service.js';
 import { settled } from '../harness/settled.js';
@@ -130,6 +131,9 @@ class Team {
     ]);
   }
 }
+
+const inOneDay = itWithinOne('day', () => model.clear());
+const inOneMonth = itWithinOne('month', () => model.clear());
 
 describe('usage', () => {
   it('is entered once a model call and once a tool call, with what each used', async () => {
@@ -256,7 +260,7 @@ describe('billing', () => {
     expect(Date.parse(period.to)).toBeGreaterThan(Date.now());
   });
 
-  it('sums up by workspace, model, user and day, each adding up to the same total', async () => {
+  inOneDay('sums up by workspace, model, user and day, each adding up to the same total', async () => {
     const team = await Team.make();
     const member = await service.person('Grace');
     await service.join(member, { organization: team.owner.organizationId, role: 'member' });
@@ -332,7 +336,7 @@ describe('a budget', () => {
     expect([status, body.detail]).toEqual([422, expect.stringContaining(detail)]);
   });
 
-  it('refuses a run once it is reached (402), until it is raised or taken away', async () => {
+  inOneMonth('refuses a run once it is reached (402), until it is raised or taken away', async () => {
     const team = await Team.make();
     await team.spend();
     expect(await team.budget({ monthly_usd: 0.5 })).toMatchObject({ state: 'reached', remaining_usd: 0 });
@@ -354,7 +358,7 @@ describe('a budget', () => {
     expect((await team.spend()).status).toBe('completed');
   });
 
-  it('lets only models with a price run, for 0 is one', async () => {
+  inOneMonth('lets only models with a price run, for 0 is one', async () => {
     const team = await Team.make();
     const send = (name: string) =>
       team.client.post('/api/agent/message', { message: 'Hi', ...team.place, model: name });
@@ -369,7 +373,7 @@ describe('a budget', () => {
     expect((await team.agent.run('Hi', { ...team.place, model: UNPRICED })).status).toBe('completed');
   });
 
-  it('tells its owners once for each amount that is reached', async () => {
+  inOneMonth('tells its owners once for each amount that is reached', async () => {
     const team = await Team.make();
     const stops = async () => {
       await settled(service, 'notifications');
@@ -385,7 +389,7 @@ describe('a budget', () => {
     expect(await stops()).toEqual([expect.stringContaining('$0.20'), expect.stringContaining('$0.10')]);
   });
 
-  it('without a hard stop lets everything through, and says that it is reached', async () => {
+  inOneMonth('without a hard stop lets everything through, and says that it is reached', async () => {
     const team = await Team.make();
     await team.budget({ monthly_usd: 0.4, hard_stop: false });
     expect((await team.spend()).status).toBe('completed');
@@ -393,7 +397,7 @@ describe('a budget', () => {
     expect((await team.billing()).budget).toMatchObject({ spent_usd: 1, state: 'reached', remaining_usd: 0 });
   });
 
-  it('ends a run in flight before the call that does not fit, with what it did kept', async () => {
+  inOneMonth('ends a run in flight before the call that does not fit, with what it did kept', async () => {
     const team = await Team.make();
     await team.budget({ monthly_usd: 1 });
     model.reply([write(5_000)]);
@@ -408,18 +412,21 @@ describe('a budget', () => {
     expect(await team.reservations()).toEqual([]);
   });
 
-  it('holds 20 runs at once to what fits, and lets wait those that others only hold room from', async () => {
-    const team = await Team.make();
-    await team.budget({ monthly_usd: 5 });
-    const runs = await team.spendAtOnce(20, 5_000);
-    const statuses = runs.map(({ status, error }) => error?.type ?? status).sort();
-    // A call may cost $0.8192: after nine of $0.50 there is no room for a tenth.
-    expect(statuses).toEqual([...Array(11).fill('budget_reached'), ...Array(9).fill('completed')]);
-    expect((await team.billing()).budget).toMatchObject({ spent_usd: 4.5, held_usd: 0 });
-    expect(await team.reservations()).toEqual([]);
-  });
+  inOneMonth(
+    'holds 20 runs at once to what fits, and lets wait those that others only hold room from',
+    async () => {
+      const team = await Team.make();
+      await team.budget({ monthly_usd: 5 });
+      const runs = await team.spendAtOnce(20, 5_000);
+      const statuses = runs.map(({ status, error }) => error?.type ?? status).sort();
+      // A call may cost $0.8192: after nine of $0.50 there is no room for a tenth.
+      expect(statuses).toEqual([...Array(11).fill('budget_reached'), ...Array(9).fill('completed')]);
+      expect((await team.billing()).budget).toMatchObject({ spent_usd: 4.5, held_usd: 0 });
+      expect(await team.reservations()).toEqual([]);
+    },
+  );
 
-  it('is passed by no more than what the calls in flight cost beyond their estimates', async () => {
+  inOneMonth('is passed by no more than what the calls in flight cost beyond their estimates', async () => {
     const team = await Team.make();
     await team.budget({ monthly_usd: 2 });
     await team.spendAtOnce(6, 20_000);
@@ -429,7 +436,7 @@ describe('a budget', () => {
     expect(spent_usd).toBeLessThanOrEqual(2 + 2 * (2 - 0.8192));
   });
 
-  it('gets back what was held for a call that failed', async () => {
+  inOneMonth('gets back what was held for a call that failed', async () => {
     const team = await Team.make();
     await team.budget({ monthly_usd: 1 });
     model.reply({ status: 400 });
@@ -438,7 +445,7 @@ describe('a budget', () => {
     expect((await team.spend()).status).toBe('completed');
   });
 
-  it('of a workspace stands beside that of its organization', async () => {
+  inOneMonth('of a workspace stands beside that of its organization', async () => {
     const team = await Team.make();
     const other = await service.workspace(team.owner);
     const address = `/api/workspaces/${team.workspace}/budget`;
@@ -469,7 +476,7 @@ describe('a budget', () => {
 });
 
 describe('alerts', () => {
-  it('are mailed to the owners once a percentage and month, whoever passes it', async () => {
+  inOneMonth('are mailed to the owners once a percentage and month, whoever passes it', async () => {
     const team = await Team.make();
     await team.budget({ monthly_usd: 10, alerts: [10, 20, 50] });
     await team.spendAtOnce(5, 5_000);
@@ -497,7 +504,7 @@ describe('alerts', () => {
     expect(rows).toHaveLength(3);
   });
 
-  it('are due again when the budget was raised above what is spent', async () => {
+  inOneMonth('are due again when the budget was raised above what is spent', async () => {
     const team = await Team.make();
     await team.budget({ monthly_usd: 1, alerts: [50, 100] });
     model.reply(answer(5_000));

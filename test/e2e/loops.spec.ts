@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FakeReply, FakeRequest } from '../fakes/scripted-server.js';
 import { type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
+import { itWithinOne } from '../harness/calendar.js';
 import { Client, type Json } from '../harness/client.js';
 import { Loops } from '../harness/loops.js';
 import type { Person } from '../harness/service.js';
@@ -45,6 +46,8 @@ beforeAll(async () => {
       ...{ organization: ada.organizationId, role: 'guest', workspace, workspaceRole: role },
     });
 });
+const inOneMonth = itWithinOne('month');
+
 afterEach(() => ground.model.clear());
 afterAll(async () => {
   await ground.stop();
@@ -433,7 +436,7 @@ describe('the budget of a loop', () => {
     expect(slow).toMatchObject({ outcome: 'budget', reason: expect.stringContaining('graded') });
   });
 
-  it('is that of the organization, too', async () => {
+  inOneMonth('is that of the organization, too', async () => {
     const own = await ground.service.person('Ida');
     const place = new Loops(own.client, await ground.service.workspace(own));
     answers({ worker: [done(1000)] });
