@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { exclusively } from './exclusive.mjs';
+import { runNpm } from './npm.mjs';
 import { inProject, projectDir } from './project.mjs';
-import { runLogged } from './run-logged.mjs';
 import { SetupError } from './setup-error.mjs';
 import { stage } from './stage.mjs';
 import { hashOf, readStamp, writeStamp } from './stamp.mjs';
@@ -46,13 +45,6 @@ async function installLockedPackages(dev) {
     `The dependencies could not be installed: see the reason above (all of it in ${result.log}), then start again.`,
     result.output,
   );
-}
-
-/** Runs the npm that started this script, else the one on the PATH. */
-function runNpm(name, args) {
-  const own = process.env.npm_execpath;
-  const isNpm = own !== undefined && path.basename(own).startsWith('npm-cli');
-  return isNpm ? runLogged(name, process.execPath, [own, ...args]) : runLogged(name, 'npm', args);
 }
 
 function isInstalled(dev) {

@@ -1,46 +1,66 @@
 import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { exclusively } from './exclusive.mjs';
+import { runNpm } from './npm.mjs';
 import { inProject, projectDir } from './project.mjs';
-import { runLogged } from './run-logged.mjs';
 import { SetupError } from './setup-error.mjs';
 import { stage } from './stage.mjs';
 
-const major = 24;
-const folder = inProject('node_modules', 'node', 'bin');
+const oldest = 24;
+/** For machines whose own Node.js is older: the program of an npm package that the lock file beside its name pins. */
+const source = inProject('scripts', 'runtime');
+const place = inProject('.cache', 'node');
+const program = path.join(place, 'bin', 'node');
+const packageName = `node-${process.platform}-${process.arch}`;
 
 /**
- * The Node.js that everything after the installation runs on, whatever the machine's own version.
+ * The Node.js that everything after the installation runs on: the machine's own where it is new enough.
  * @returns {Promise<{ node: string, env: NodeJS.ProcessEnv }>} the program, and an environment that finds it first
  */
 export async function requireRuntime() {
-  const node = path.join(folder, 'node');
-  if (isRuntime(node)) return { node, env: environment(folder) };
-  if (isRuntime(process.execPath)) {
-    return { node: process.execPath, env: environment(path.dirname(process.execPath)) };
-  }
-  const output = await exclusively(`runtime ${projectDir}`, () =>
-    stage(`Fetching Node.js ${major}`, fetchRuntime),
-  );
-  if (isRuntime(node)) return { node, env: environment(folder) };
+  if (Number.parseInt(process.versions.node, 10) >= oldest) return runtimeAt(process.execPath);
+  const version = wantedVersion();
+  let output = '';
+  if (version && !isVersion(program, version))
+    await exclusively(`runtime ${projectDir}`, async () => {
+      if (isVersion(program, version)) return;
+      output = await stage(`Installing Node.js ${version}`, install);
+    });
+  if (version && isVersion(program, version)) return runtimeAt(program);
   throw new SetupError(
-    `The Node.js ${major} that npm installs does not run on this machine: install Node.js ${major} from https://nodejs.org and start again.`,
+    `Atelier runs on Node.js ${oldest} or newer and this is ${process.version}, and npm has none that runs on this machine: install Node.js ${oldest} from https://nodejs.org and start again.`,
     output,
   );
 }
 
-/** What the package's own install script does, run directly: npm can be told to run no scripts at all. */
-async function fetchRuntime() {
-  const script = 'installArchSpecificPackage.js';
-  const { output } = await runLogged('node-runtime', process.execPath, [script], {
-    cwd: path.dirname(folder),
-  });
+const runtimeAt = node => ({ node, env: environment(path.dirname(node)) });
+
+function wantedVersion() {
+  const { optionalDependencies } = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8'));
+  return optionalDependencies[packageName];
+}
+
+/** Keeps the program alone: its package is as large again. */
+async function install() {
+  // Readable for the accounts that sandboxes run under.
+  process.umask(0o022);
+  mkdirSync(place, { recursive: true });
+  for (const file of ['package.json', 'package-lock.json'])
+    copyFileSync(path.join(source, file), path.join(place, file));
+  const flags = ['--ignore-scripts', '--include=optional', '--prefer-offline', '--no-audit', '--no-fund'];
+  const { ok, output } = await runNpm('node-runtime', ['ci', ...flags], { cwd: place });
+  if (!ok) return output;
+  const packages = path.join(place, 'node_modules');
+  mkdirSync(path.dirname(program), { recursive: true });
+  renameSync(path.join(packages, packageName, 'bin', 'node'), program);
+  rmSync(packages, { recursive: true });
   return output;
 }
 
-function isRuntime(program) {
-  const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
-  return stdout?.startsWith(`v${major}.`) ?? false;
+function isVersion(node, version) {
+  const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+  return stdout?.trim() === `v${version}`;
 }
 
 /**
