@@ -319,7 +319,7 @@ describe('a program', () => {
     const refused = await program.fetch(origin, '/', { headers: { 'x-api-key': body.api_key } });
     expect([refused.status, refused.text]).toEqual([
       401,
-      expect.stringContaining('API keys are not taken here'),
+      expect.stringContaining('API keys and access tokens of the service are not taken here'),
     ]);
     // What is not ours is the site's business.
     await set({ mode: 'public' });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createLocalJWKSet, jwtVerify } from 'jose';
+import { Config } from '../../src/platform/config/index.js';
 import type { Json } from '../harness/client.js';
 import { freePort } from '../harness/free-port.js';
 import { ECHO, ENDLESS, TestServers } from '../harness/servers.js';
@@ -31,6 +32,9 @@ afterAll(() => service.stop());
 
 const next = async (stream: IncomingMessage | NodeJS.ReadableStream): Promise<string> =>
   String((await once(stream, 'data'))[0]);
+const base64 = (value: Json) => Buffer.from(JSON.stringify(value)).toString('base64url');
+/** Its signature is nobody's. */
+const jwt = (header: Json, claims: Json) => `${base64(header)}.${base64(claims)}.c2lnbmVk`;
 const headersAt = async (server: Json, headers: Json = {}): Promise<Record<string, string>> => {
   const { text } = await servers.text(server, '/headers', { headers });
   const raw: string[] = JSON.parse(text);
@@ -241,16 +245,39 @@ describe('an API key', () => {
     ['a header of its own', (key: string) => ({ 'x-api-key': key })],
     ['one of several headers', (key: string) => ({ 'x-api-key': ['theirs', key] })],
     ['Authorization', (key: string) => ({ authorization: `Bearer ${key}` })],
+    ['the password of a user', (key: string) => ({ authorization: `Basic ${btoa(`git:${key}`)}` })],
   ])('does not reach the program by %s', async (_where, headersOf) => {
     const { body } = await ada.client.post('/api/keys', { name: 'CI' });
     const headers = headersOf(body.api_key);
     const { answer } = await servers.open(echo, '/', headers);
     expect([answer.statusCode, await next(answer)]).toEqual([
       401,
-      expect.stringContaining('API keys are not taken here'),
+      expect.stringContaining('API keys and access tokens of the service are not taken here'),
     ]);
     expect((await servers.text(echo, '/headers', { headers })).status).toBe(401);
   });
+});
+
+it.each([
+  ['a session', () => String(ada.client.headers.authorization)],
+  ['an application', () => `Bearer ${jwt({ typ: 'at+jwt' }, { iss: service.app.get(Config).baseUrl })}`],
+  ['a sandbox', () => `Bearer atx_${'x'.repeat(43)}`],
+])('a token of %s does not reach the program', async (_whose, authorization) => {
+  const headers = { authorization: authorization() };
+  expect((await servers.open(echo, '/', headers)).answer.statusCode).toBe(401);
+  expect((await servers.text(echo, '/headers', { headers })).status).toBe(401);
+});
+
+it.each([
+  jwt({ typ: 'JWT' }, { iss: 'https://theirs.example' }),
+  'a.b.c',
+  'e30.bnVsbA.x',
+  'e30..',
+  'atl_theirs',
+])('what is theirs in Authorization reaches the program: %s', async token => {
+  const headers = { authorization: `Bearer ${token}` };
+  const { status, text } = await servers.text(echo, '/headers', { headers });
+  expect([status, text]).toEqual([200, expect.stringContaining(token)]);
 });
 
 describe('a program that answers without end before its answer', () => {

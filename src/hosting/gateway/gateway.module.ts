@@ -9,6 +9,7 @@ import { HostedContents } from './hosted-contents.js';
 import { HostedRequests } from './hosted-requests.js';
 import { HostedUpgrades } from './hosted-upgrades.js';
 import { Offload } from './offload.js';
+import { OwnCredentials } from './own-credentials.js';
 import { RequestLimits } from './request-limits.js';
 import { ReservedPaths } from './reserved-paths.js';
 import { SiteActions } from './site-actions.js';
@@ -23,6 +24,7 @@ import { SiteActions } from './site-actions.js';
     HostedContents,
     HostedRequests,
     HostedUpgrades,
+    OwnCredentials,
     Offload,
     {
       provide: RequestLimits,

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { AccessControl, isBot, isNavigation, LINK_PARAMETER, type Refusal, Visits } from '../access/index.js';
 import { sendHtml, sendJson, sendProblem, sendTo } from './answers.js';
-import { bringsApiKey, refusalOfKey } from './api-keys.js';
 import { HostedContents } from './hosted-contents.js';
+import { OwnCredentials, refusalOfKey } from './own-credentials.js';
 import * as pages from './pages.js';
 import { type HostedRequest, RESERVED, ReservedPaths, type ReservedRequest } from './reserved-paths.js';
 
@@ -14,6 +14,7 @@ export class HostedRequests {
     private readonly control: AccessControl,
     private readonly visits: Visits,
     private readonly reserved: ReservedPaths,
+    private readonly credentials: OwnCredentials,
   ) {}
 
   /** Whether it was let in. */
@@ -24,7 +25,7 @@ export class HostedRequests {
       await this.reserved.answer(withUrl(asked));
       return true;
     }
-    if (bringsApiKey(request)) {
+    if (this.credentials.areIn(request)) {
       sendJson(response, 401, { detail: refusalOfKey(target) });
       return false;
     }

@@ -8,8 +8,8 @@ import { Log } from '../../platform/log/index.js';
 import { AccessControl } from '../access/index.js';
 import { HostTable, hostNameOf } from '../hosts/index.js';
 import { refuseUpgrade, type UpgradeRefusal } from './answers.js';
-import { bringsApiKey, refusalOfKey } from './api-keys.js';
 import { HostedContents } from './hosted-contents.js';
+import { OwnCredentials, refusalOfKey } from './own-credentials.js';
 import { BROKEN, BUSY, MALFORMED, NO_SUCH_PATH, NOT_FOUND, TOO_MANY_HEADERS, UNAVAILABLE } from './pages.js';
 import { MAX_HEADERS, RequestLimits } from './request-limits.js';
 import { hasSeveralHosts } from './request-target.js';
@@ -24,6 +24,7 @@ export class HostedUpgrades {
     private readonly control: AccessControl,
     private readonly limits: RequestLimits,
     private readonly proxies: TrustedProxies,
+    private readonly credentials: OwnCredentials,
     private readonly log: Log,
   ) {}
 
@@ -58,7 +59,7 @@ export class HostedUpgrades {
     if (!host) return { status: 404, detail: NOT_FOUND.detail };
     const content = this.contents.of(host.target.kind);
     if (!content?.upgrade || request.url.startsWith(RESERVED)) return { status: 404, ...NO_SUCH_PATH };
-    if (bringsApiKey(request)) return { status: 401, detail: refusalOfKey(host.target) };
+    if (this.credentials.areIn(request)) return { status: 401, detail: refusalOfKey(host.target) };
     const admission = await this.control.admit(host, request, { wantsViewer: true });
     if ('refused' in admission) return { status: 401, detail: 'This WebSocket is not open to you' };
     // Its client left while the host and the visit were looked up: nothing would end what begins here.

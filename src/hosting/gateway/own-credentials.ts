@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { isWellFormedKey } from '../../identity/keys/index.js';
+import { ISSUER } from '../../identity/sessions/index.js';
+import { Config } from '../../platform/config/index.js';
+import type { HostedTarget } from '../hosts/index.js';
+
+const CARRIERS = new Set(['x-api-key', 'authorization']);
+const EXEC_TOKEN = /^atx_[\w-]{43}$/;
+const BASIC = /^basic +([\w+/=-]{1,2000})$/i;
+
+/** Finds credentials of the service in requests for what users host: programs there must not see one. */
+@Injectable()
+export class OwnCredentials {
+  constructor(private readonly config: Config) {}
+
+  /** Whether a request brings an API key, an exec token, or an access token of a session or an application. */
+  areIn({ headers, rawHeaders }: IncomingMessage): boolean {
+    if (headers['x-api-key'] === undefined && headers.authorization === undefined) return false;
+    return rawHeaders.some(
+      (name, at) =>
+        at % 2 === 0 &&
+        CARRIERS.has(name.toLowerCase()) &&
+        wordsOf(rawHeaders[at + 1] ?? '').some(word => this.isOurs(word)),
+    );
+  }
+
+  private isOurs(word: string): boolean {
+    if (isWellFormedKey(word) || EXEC_TOKEN.test(word)) return true;
+    const [header, claims] = jwtOf(word);
+    if (claims?.iss === ISSUER) return true;
+    // Programs may be told who looks by another kind of JWT.
+    return header?.typ === 'at+jwt' && claims?.iss === this.config.baseUrl;
+  }
+}
+
+/** The parts of a header that may be a credential; of Basic, also its name and password. */
+function wordsOf(value: string): string[] {
+  const [, encoded] = BASIC.exec(value) ?? [];
+  const pair = encoded === undefined ? [] : Buffer.from(encoded, 'base64').toString('latin1').split(':');
+  return [...value.split(/[\s,]+/), ...pair];
+}
+
+type Claims = Record<string, unknown> | undefined;
+
+/** Header and claims of a JWT, not verified. */
+function jwtOf(word: string): [Claims, Claims] {
+  const parts = word.split('.', 4);
+  if (parts.length !== 3) return [undefined, undefined];
+  try {
+    return [readPart(parts[0]), readPart(parts[1])];
+  } catch {
+    return [undefined, undefined];
+  }
+}
+
+const readPart = (part = ''): Claims => JSON.parse(Buffer.from(part, 'base64url').toString()) ?? undefined;
+
+export const refusalOfKey = ({ kind, id }: HostedTarget): string =>
+  `API keys and access tokens of the service are not taken here; make a token with POST /api/${kind}-access/${id}/tokens`;
