@@ -3,7 +3,7 @@ import { endsHere, isAllowedInTrailers } from './fields.js';
 import type { ForwardRules } from './request-head.js';
 
 /** Headers that steer a proxy in front of us, or where clients look for the site: none that a server behind us may say. */
-const REFUSED = /^(?:x-accel-.*|alt-svc)$/;
+const REFUSED = /^(?:x-accel-.*|x-sendfile.*|x-lighttpd-send-file|alt-svc)$/;
 const COOKIE_DOMAIN = /;[\t ]*domain[\t ]*(?:=[^;]*)?(?=;|$)/gi;
 
 /** The headers of an answer that go on to the client, names and values in turn. */
