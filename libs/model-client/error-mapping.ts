@@ -16,6 +16,8 @@ function providerLabel(model: LanguageModelV4): string {
 /** Anything a provider throws, or puts into an error part, as a {@link ModelError}. */
 export function toModelError(thrown: unknown, model: LanguageModelV4): ModelError {
   if (thrown instanceof ModelError) return thrown;
+  // An SDK wraps what ended the body.
+  if (thrown instanceof Error && thrown.cause instanceof ModelError) return thrown.cause;
   const failure = readFailure(thrown);
   const verdict = RULES.find(rule => rule.applies(failure)) ?? UNKNOWN;
   const status = failure.status === undefined ? '' : ` (${failure.status})`;

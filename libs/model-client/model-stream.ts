@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -37,9 +38,17 @@ export async function readAnswer(
   }
 }
 
+/** More characters than any model writes, and what each part counts besides. */
+const MAX_CHARACTERS = 8 * 1024 * 1024;
+const PART_CHARACTERS = 16;
+/** Characters between two turns of the event loop. */
+const CHARACTERS_IN_A_TURN = 64 * 1024;
+
 /** Takes the parts of an answer, until it or the attempt is over. */
 class Intake {
   isFinished = false;
+  private characters = 0;
+  private inTurn = 0;
   /** What its reader threw. */
   refusal: { readonly error: unknown } | undefined;
 
@@ -49,8 +58,13 @@ class Intake {
     private readonly read: (part: AnswerPart) => void,
   ) {}
 
-  take(part: LanguageModelV4StreamPart): void {
+  async take(part: LanguageModelV4StreamPart): Promise<void> {
     if (this.lifeline.reason) throw this.lifeline.reason;
+    this.count(part);
+    if (this.inTurn > CHARACTERS_IN_A_TURN) {
+      this.inTurn = 0;
+      await setImmediate();
+    }
     if (part.type === 'error') throw part.error;
     if (part.type === 'finish') {
       // Google's word for arguments that it could not read itself: there is nothing in the answer to go on from.
@@ -64,7 +78,17 @@ class Intake {
       throw error;
     }
   }
+
+  private count(part: LanguageModelV4StreamPart): void {
+    const characters = PART_CHARACTERS + lengthOf(part);
+    this.characters += characters;
+    this.inTurn += characters;
+    if (this.characters > MAX_CHARACTERS) throw endlessAnswer(this.model);
+  }
 }
+
+const lengthOf = (part: LanguageModelV4StreamPart): number =>
+  'delta' in part ? part.delta.length : part.type === 'tool-call' ? part.input.length : 0;
 
 async function readStream(
   model: LanguageModelV4,
@@ -79,7 +103,7 @@ async function readStream(
       if (done) return;
       // A provider opens its stream with this part by itself, before the server has said anything.
       if (part.type !== 'stream-start') lifeline.beat();
-      intake.take(part);
+      await intake.take(part);
     }
   } finally {
     lifeline.close();
@@ -100,6 +124,11 @@ async function open(model: LanguageModelV4, options: LanguageModelV4CallOptions,
 
 function cutStream(model: LanguageModelV4): ModelError {
   return new ModelError('network', `The answer of ${modelLabel(model)} was cut off before its end.`);
+}
+
+function endlessAnswer(model: LanguageModelV4): ModelError {
+  const message = `${modelLabel(model)} answered with more than ${MAX_CHARACTERS} characters, and was not read any further.`;
+  return new ModelError('unknown', message);
 }
 
 function brokenCall(model: LanguageModelV4): ModelError {

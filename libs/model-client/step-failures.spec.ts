@@ -221,6 +221,14 @@ describe.each(PROTOCOLS)('a failing step over $name', ({ start, find }) => {
     expect(server.requests).toHaveLength(0);
   });
 
+  it('leaves an answer that is longer than any', async () => {
+    server.reply([{ text: 'x'.repeat(9_000_000) }, { text: 'never' }]);
+    const error = await failure(model());
+    expect(error).toMatchObject({ kind: 'unknown', retryable: false });
+    expect(error.message).toContain('more than 8388608 characters');
+    expect(server.requests).toHaveLength(1);
+  });
+
   it('passes on what a callback throws, and cancels the stream', async () => {
     const own = Object.assign(new Error('The database is gone.'), { code: 'ECONNRESET' });
     server.reply({ text: 'one two three', hangAfter: 1 });
@@ -254,6 +262,17 @@ it('takes keep-alive comments for a sign of life', async () => {
   await expect(step).rejects.toMatchObject({
     kind: 'timeout',
     message: expect.stringContaining('0.05 seconds'),
+  });
+  await server.stop();
+});
+
+it('leaves an answer that says nothing without end', async () => {
+  const server = await FakeOpenAi.start();
+  server.reply({ preamble: ': keep-alive\n\n'.repeat(5_000_000), hangAfter: 0 });
+  const step = recordStep(PROTOCOLS[0]?.find(server.url), { retry: { ...QUICK_RETRY, attempts: 1 } });
+  await expect(step).rejects.toMatchObject({
+    kind: 'unknown',
+    message: expect.stringContaining('more than 67108864 bytes'),
   });
   await server.stop();
 });

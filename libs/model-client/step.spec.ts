@@ -97,6 +97,7 @@ describe.each(PROTOCOLS)('a step over $name', ({ start, settings, id, path }) =>
         tools: [
           { name: 'read_file', input: '{"path": "a', id: 'one' },
           { name: 'read_file', input: '[1]', id: 'two' },
+          { name: 'read_file', input: `${'{"a":'.repeat(101)}"]"${'}'.repeat(101)}`, id: 'three' },
         ],
       },
       { text: 'Sorry.' },
@@ -105,10 +106,11 @@ describe.each(PROTOCOLS)('a step over $name', ({ start, settings, id, path }) =>
     expect(result.tool_calls).toMatchObject([
       { id: 'one', input: '{"path": "a', invalid: expect.stringContaining('not valid JSON') },
       { id: 'two', input: [1], invalid: expect.stringContaining('must be a JSON object') },
+      { id: 'three', invalid: expect.stringContaining('nested more than 100 deep') },
     ]);
     const next = await recordStep(model(), {
       tools: TOOLS,
-      prompt: answered(result.content, ['one', 'two']),
+      prompt: answered(result.content, ['one', 'two', 'three']),
     });
     expect(next.result.text).toBe('Sorry.');
   });

@@ -16,6 +16,10 @@ export function readToolCall(call: LanguageModelV4ToolCall): RequestedTool {
   const text = call.input.trim();
   if (text === '') return { ...named, input: {} };
   let input: unknown;
+  if (isDeep(text)) {
+    const invalid = `The arguments of ${call.toolName} are nested more than ${MAX_DEPTH} deep. They were: ${shorten(text)}`;
+    return { ...named, input: shorten(call.input), invalid };
+  }
   try {
     input = parseJson(text);
   } catch (error) {
@@ -26,6 +30,20 @@ export function readToolCall(call: LanguageModelV4ToolCall): RequestedTool {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return { ...named, input };
   const invalid = `The arguments of ${call.toolName} must be a JSON object. They were: ${shorten(text)}`;
   return { ...named, input, invalid };
+}
+
+/** As deep as requests to the service may be. */
+const MAX_DEPTH = 100;
+
+/** Whether a text is nested too deep for those who go through it level by level. */
+function isDeep(json: string): boolean {
+  let depth = 0;
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/gs)) {
+    if (token === '[' || token === '{') {
+      if (++depth > MAX_DEPTH) return true;
+    } else if (token === ']' || token === '}') depth--;
+  }
+  return false;
 }
 
 function shorten(text: string): string {
