@@ -5,6 +5,8 @@ import { JsonSize, TooComplex } from './json-size.js';
 /** Of one answer. Ten minutes of progress, eight times a second, fit. */
 const MAX_EVENTS = 5_000;
 const MAX_LINES = 50_000;
+/** Of the server, in one answer: each is answered with a request of ours. */
+const MAX_REQUESTS = 100;
 /** After so many, others have their turn. */
 const EVENTS_AT_ONCE = 50;
 const LINES_AT_ONCE = 1_000;
@@ -89,6 +91,8 @@ class EventLines {
   private whole: Uint8Array = NOTHING;
   private lines = 0;
   private events = 0;
+  private requests = 0;
+  private data: string[] = [];
 
   constructor(private readonly mark: string) {}
 
@@ -127,8 +131,28 @@ class EventLines {
     if (line.trim() === '') {
       this.size.reset();
       if (++this.events > MAX_EVENTS) throw new TooComplex(`The answer has more than ${MAX_EVENTS} events`);
-    } else if (line.startsWith('data')) this.size.add(line);
-    else if (line.startsWith('id')) this.isResumable = true;
+      this.requests += requestsIn(this.data.join('\n'));
+      if (this.requests > MAX_REQUESTS)
+        throw new TooComplex(`The answer has more than ${MAX_REQUESTS} requests of the server`);
+      this.data = [];
+    } else if (line.startsWith('data')) {
+      this.size.add(line);
+      this.data.push(line.replace(/^data:?/, '').trimEnd());
+    }
+    if (line.startsWith('id')) this.isResumable = true;
+  }
+}
+
+/** How many requests the data of an event has: messages with a method and an id. */
+function requestsIn(data: string): number {
+  if (data === '') return 0;
+  try {
+    const messages: unknown[] = [JSON.parse(data)].flat();
+    return messages.filter(
+      each => typeof each === 'object' && each !== null && 'id' in each && 'method' in each,
+    ).length;
+  } catch {
+    return 0;
   }
 }
 

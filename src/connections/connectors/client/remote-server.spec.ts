@@ -167,6 +167,24 @@ describe.each(['modern', 'legacy'] as const)('a %s server', era => {
     },
   );
 
+  it('that asks without end is given up, and gets few answers', async () => {
+    const server = await serve(era);
+    const remote = await connect(server);
+    let asked = 0;
+    const requests = 'data: {"jsonrpc":"2.0","id":1,\ndata: "method":"ping"}\n\n'.repeat(1000);
+    server.intercept = (_request, response) => {
+      response.on('error', () => undefined);
+      if (++asked > 1) response.writeHead(202).end();
+      else response.writeHead(200, { 'content-type': 'text/event-stream' }).write(requests);
+      return true;
+    };
+    await expect(call(remote, 'x')).rejects.toMatchObject({
+      kind: 'failing',
+      message: expect.stringContaining('100 requests'),
+    });
+    expect(asked).toBeLessThan(200);
+  });
+
   it('that sends JSON byte by byte without end is given up', async () => {
     const server = await serve(era);
     const remote = await connect(server);
