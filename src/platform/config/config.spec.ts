@@ -39,6 +39,10 @@ describe('Config', () => {
   });
 });
 
+describe('settings', () => {
+  it('are few enough to be read', () => expect(Object.keys(settings).length).toBeLessThanOrEqual(70));
+});
+
 describe('mistypedSettings', () => {
   it.each([
     ['REGISTATION', 'REGISTRATION'],

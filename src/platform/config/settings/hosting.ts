@@ -90,11 +90,10 @@ export const hostingSettings = {
   siteLimits: limits('SITE_LIMITS', 'What one site may have.', {
     files: count('files of one version', 20_000, [1, 1_000_000]),
     bytes: bytes('size of one version', 1024 * MEBIBYTE),
-    versions: count('versions that are kept, besides those that are pinned or live', 20, [1, 100_000]),
-    days: count(
-      'days for which versions that were live, and logs of failed builds, are kept',
-      30,
-      [1, 36_500],
+    versions: count(
+      'versions that are kept, besides those that are pinned, live or were live lately',
+      20,
+      [1, 100_000],
     ),
   }),
   siteBuildEgress: setting(
