@@ -60,9 +60,8 @@ export class Peers {
   private isClosed = false;
   /** How often another process, or something that one listens to, was new. */
   private hellos = 0;
-  /** How often another process said so, and how often it had when the last look that counts began. */
-  private greetings = 0;
-  private settled = 0;
+  /** Whether another process said hello since the last look that counts began. */
+  hasNews = false;
 
   constructor(
     private readonly database: DatabaseConnection,
@@ -118,11 +117,6 @@ export class Peers {
     return this.areThere && (!this.wanted || this.wanted.has(kind));
   }
 
-  /** Whether another process said hello since the last look for other processes began. */
-  get hasNews(): boolean {
-    return this.greetings !== this.settled;
-  }
-
   /** Says hello; to be called when others can see that this process lives, by its row under this id. */
   announce(id: string): void {
     this.self = id;
@@ -132,10 +126,10 @@ export class Peers {
 
   /** Begins a look for other processes; the answer counts unless one says something new meanwhile. */
   expect(): (others: readonly Peer[]) => void {
-    const { hellos, greetings } = this;
+    const { hellos } = this;
     return others => {
-      this.settled = greetings;
       if (hellos !== this.hellos) return;
+      this.hasNews = false;
       const areThere = others.length > 0;
       // One whose hello was lost with the connection was sent nothing so far.
       if (areThere && !this.areThere) this.unsent.add(EVERYTHING);
@@ -206,7 +200,7 @@ export class Peers {
   }
 
   private greet(): void {
-    this.greetings++;
+    this.hasNews = true;
     this.forgetPeers();
     this.areThere = true;
     this.send(EVERYTHING);
@@ -215,7 +209,7 @@ export class Peers {
   /** What was published so far of this kind was not sent. */
   private greetListener(kind: string): void {
     if (!this.areThere) this.greet();
-    this.greetings++;
+    this.hasNews = true;
     this.hellos++;
     if (!this.wanted || this.wanted.has(kind)) return;
     this.wanted.add(kind);

@@ -176,7 +176,7 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
     return this.peers.expect();
   }
 
-  /** Whether another process said hello since the last look for other processes began. */
+  /** Whether another process said hello since the last look that counts began. */
   get hasNewPeers(): boolean {
     return this.peers.hasNews;
   }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { isDatabaseFull, isOutage } from '#libs/resilient-postgres/index.js';
+import { isOutage } from '#libs/resilient-postgres/index.js';
 import { enterScript } from '../../../identity/billing/index.js';
 import { ActionAllowlist, ActionCaller } from '../../../platform/actions/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { problemOf } from '../../../platform/errors/index.js';
+import { InsufficientStorage, problemOf } from '../../../platform/errors/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { AuthorityLost, StandingAuthority } from '../../../workspaces/core/index.js';
@@ -269,10 +269,8 @@ class ProgramState {
 }
 
 /** Whether another attempt may succeed: the database is away, or a disk is full. */
-function isPassing(error: unknown): boolean {
-  const { code = '' } = (error ?? {}) as NodeJS.ErrnoException;
-  return isOutage(error) || isDatabaseFull(error) || ['ENOSPC', 'EDQUOT', 'no_space'].includes(code);
-}
+const isPassing = (error: unknown): boolean =>
+  isOutage(error) || problemOf(error) instanceof InsufficientStorage;
 
 const missingSecrets = (names: readonly string[]): string =>
   `The workspace has no secret ${names.join(', ')}; set it with PUT /api/workspaces/{workspaceId}/secrets/{name}, and replay the run`;

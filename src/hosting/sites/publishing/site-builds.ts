@@ -4,6 +4,7 @@ import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { enterBuild } from '../../../identity/billing/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { InsufficientStorage, problemOf } from '../../../platform/errors/index.js';
 import { type Attempt, Jobs } from '../../../platform/jobs/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Topics } from '../../../platform/topics/index.js';
@@ -208,8 +209,7 @@ const countOf = (count: number, noun: string) => `${count} ${noun}${count === 1 
 /** What to tell people; undefined for what is worth another try. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof BuildFailure) return error.reason;
-  const { code } = (error ?? {}) as NodeJS.ErrnoException;
-  if (code === 'ENOSPC' || code === 'no_space')
+  if (problemOf(error) instanceof InsufficientStorage)
     return 'The disk of the service is full: nothing was published, and what is live stays.';
   if (error instanceof WorkspaceFsError) return `${error.message}.`;
   return undefined;
