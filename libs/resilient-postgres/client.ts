@@ -27,19 +27,16 @@ class GuardedSocket extends Socket {
 export class ResilientClient extends pg.Client {
   private readonly socket: Socket;
 
-  constructor(settings?: string | pg.ClientConfig) {
-    const given = typeof settings === 'string' ? { connectionString: settings } : settings;
+  constructor(settings?: pg.ClientConfig) {
     const socket = new GuardedSocket();
-    super({ ...given, stream: () => socket });
+    super({ ...settings, stream: () => socket });
     this.socket = socket;
-    this.expectLoss();
+    this.on('error', () => undefined);
     for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB]) this.setTypeParser(type, parseJson);
   }
 
   override removeAllListeners(event?: string | symbol): this {
-    super.removeAllListeners(event);
-    this.expectLoss();
-    return this;
+    return super.removeAllListeners(event).on('error', () => undefined);
   }
 
   override query<R extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<pg.QueryResult<R>>;
@@ -47,16 +44,11 @@ export class ResilientClient extends pg.Client {
   override query(...question: any[]): any;
   override query(...question: unknown[]): unknown {
     const answer: unknown = Reflect.apply(super.query, this, question);
-    if (answer instanceof Promise) answer.catch((error: Error) => this.endAfter(error));
+    if (answer instanceof Promise)
+      answer.catch(({ message }: Error) => {
+        if (message === TIMED_OUT) this.socket.destroy();
+      });
     return answer;
-  }
-
-  private endAfter({ message }: Error): void {
-    if (message === TIMED_OUT) this.socket.destroy();
-  }
-
-  private expectLoss(): void {
-    this.on('error', () => undefined);
   }
 }
 
@@ -74,15 +66,9 @@ export class PreparingClient extends ResilientClient {
     const query_timeout = queryDeadline();
     // A text without parameters may hold several statements, which cannot be prepared.
     if (values.length === 0) return super.query({ text, query_timeout });
-    const name = names.get(text);
     try {
-      const sent = values.map(sendable);
-      return await super.query({
-        text,
-        values: sent,
-        query_timeout,
-        ...(name === undefined ? {} : { name }),
-      });
+      const name = names.get(text);
+      return await super.query({ text, values: values.map(sendable), query_timeout, name });
     } catch (error) {
       names.failed(text, error);
       throw error;

@@ -19,12 +19,8 @@ export function queryDeadline(): number {
 }
 
 /** Fails when an answer takes longer, for whatever reason. */
-export async function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
+export function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`No answer in ${milliseconds} ms`)), milliseconds);
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

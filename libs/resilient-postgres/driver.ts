@@ -2,8 +2,8 @@ import { type Configuration, PostgreSqlConnection, PostgreSqlDriver } from '@mik
 import {
   type AbortableOperationOptions,
   type DatabaseConnection,
-  type Driver,
   PostgresDialect,
+  PostgresDriver,
   type TransactionSettings,
 } from 'kysely';
 import type { Pool, PoolConfig } from 'pg';
@@ -28,24 +28,25 @@ const ALL_TAKEN = 'timeout exceeded when trying to connect';
  * Kysely's driver, with deadlines for connections. Kysely never releases a connection whose `begin` or `rollback` failed, as
  * they do on a lost connection, and the pool would shrink with each loss. This driver releases it, and the pool discards it.
  */
-class ResilientKyselyDriver implements Driver {
+class ResilientKyselyDriver extends PostgresDriver {
   private readonly watch: PoolWatch | undefined;
 
   constructor(
-    private readonly driver: Driver,
+    pool: Pool,
     private readonly rules: PoolRules,
   ) {
+    super({ pool });
     this.watch = rules.watch?.();
   }
 
   /** Waits until the deadline of the caller; the pool's own timeout is shorter than that of background work. */
-  async acquireConnection(options?: AbortableOperationOptions): Promise<DatabaseConnection> {
+  override async acquireConnection(options?: AbortableOperationOptions): Promise<DatabaseConnection> {
     if (isInTransaction()) this.rules.onSecondConnection?.(new SecondConnection());
     const end = performance.now() + queryDeadline();
     for (;;)
       try {
         this.watch?.asked();
-        const connection = await this.driver.acquireConnection(options);
+        const connection = await super.acquireConnection(options);
         this.watch?.moved();
         return connection;
       } catch (error) {
@@ -55,77 +56,49 @@ class ResilientKyselyDriver implements Driver {
       }
   }
 
-  releaseConnection(connection: DatabaseConnection): Promise<void> {
+  override releaseConnection(connection: DatabaseConnection): Promise<void> {
     this.watch?.moved();
-    return this.driver.releaseConnection(connection);
+    return super.releaseConnection(connection as Parameters<PostgresDriver['releaseConnection']>[0]);
   }
 
-  async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+  override async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings) {
     try {
-      await this.driver.beginTransaction(connection, settings);
+      await super.beginTransaction(connection, settings);
     } catch (error) {
-      await this.driver.releaseConnection(connection);
+      await this.releaseConnection(connection);
       throw error;
     }
   }
 
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     // The server has undone the transaction of a lost connection; the statement that failed first says why.
-    await Promise.allSettled([this.driver.rollbackTransaction(connection)]);
-  }
-
-  commitTransaction(connection: DatabaseConnection): Promise<void> {
-    return this.driver.commitTransaction(connection);
-  }
-
-  async savepoint(...savepoint: Parameters<NonNullable<Driver['savepoint']>>): Promise<void> {
-    await this.driver.savepoint?.(...savepoint);
-  }
-
-  async rollbackToSavepoint(...savepoint: Parameters<NonNullable<Driver['savepoint']>>): Promise<void> {
-    await this.driver.rollbackToSavepoint?.(...savepoint);
-  }
-
-  async releaseSavepoint(...savepoint: Parameters<NonNullable<Driver['savepoint']>>): Promise<void> {
-    await this.driver.releaseSavepoint?.(...savepoint);
-  }
-
-  init(options?: AbortableOperationOptions): Promise<void> {
-    return this.driver.init(options);
-  }
-
-  destroy(options?: AbortableOperationOptions): Promise<void> {
-    return this.driver.destroy(options);
+    await Promise.allSettled([super.rollbackTransaction(connection)]);
   }
 }
 
 class ResilientDialect extends PostgresDialect {
   constructor(
-    pool: Pool,
+    private readonly pool: Pool,
     private readonly rules: PoolRules,
   ) {
     super({ pool });
   }
 
-  override createDriver(): Driver {
-    return new ResilientKyselyDriver(super.createDriver(), this.rules);
+  override createDriver(): PostgresDriver {
+    return new ResilientKyselyDriver(this.pool, this.rules);
   }
 }
 
 class ResilientConnection extends PostgreSqlConnection {
-  override createKyselyDialect(given: PoolConfig & PoolRules): PostgresDialect {
-    const { onSecondConnection, watch, onPool, ...settings } = given;
+  override createKyselyDialect({ onPool, watch, ...given }: PoolConfig & PoolRules): PostgresDialect {
     let pool: Pool | undefined;
     const onPoolCreated = (opened: Pool) => {
       pool = opened;
     };
-    super.createKyselyDialect({ ...settings, onPoolCreated } as PoolConfig);
+    super.createKyselyDialect({ ...given, onPoolCreated } as PoolConfig);
     if (!pool) throw new Error('MikroORM opened no connection pool');
     onPool?.(pool);
-    return new ResilientDialect(pool, {
-      ...(onSecondConnection && { onSecondConnection }),
-      ...(watch && { watch }),
-    });
+    return new ResilientDialect(pool, { ...given, ...(watch && { watch }) });
   }
 }
 

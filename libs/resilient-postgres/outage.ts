@@ -17,9 +17,7 @@ export function isOutage(error: unknown): boolean {
   if (typeof code === 'string' && code.length === 5 && CLASSES.includes(code.slice(0, 2))) return true;
   if (typeof code === 'string' && (STATES.includes(code) || SYSTEM.test(code))) return true;
   if (LOST.test(message)) return true;
-  return error instanceof AggregateError
-    ? error.errors.some(isOutage)
-    : cause !== undefined && isOutage(cause);
+  return error instanceof AggregateError ? error.errors.some(isOutage) : isOutage(cause);
 }
 
 /** Whether an error, or what caused it, has this SQLSTATE and suits. */

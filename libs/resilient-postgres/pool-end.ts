@@ -10,20 +10,16 @@ const CLOSE_MS = 1_000;
  */
 export function poolEnd(pool: pg.Pool): () => Promise<void> {
   const open = new Set<pg.PoolClient>();
-  let closed: () => void = () => undefined;
+  const { promise: allClosed, resolve } = Promise.withResolvers<void>();
+  let isEnding = false;
   pool.on('connect', client => open.add(client));
   pool.on('remove', client => {
     open.delete(client);
-    if (open.size === 0) closed();
+    if (isEnding && open.size === 0) resolve();
   });
   return async () => {
-    const allClosed = new Promise<void>(resolve => {
-      closed = resolve;
-    });
+    isEnding = true;
     await pool.end();
-    if (open.size === 0) return;
-    const limit = new AbortController();
-    await Promise.race([allClosed, sleep(CLOSE_MS, undefined, { signal: limit.signal })]);
-    limit.abort();
+    if (open.size > 0) await Promise.race([allClosed, sleep(CLOSE_MS, undefined, { ref: false })]);
   };
 }

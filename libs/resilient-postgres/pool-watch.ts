@@ -1,13 +1,10 @@
+import type { Pool } from 'pg';
+
 /** How long all connections may be taken, while others wait, until the pool counts as stuck: longer than any query may take. */
 const STUCK_MS = 90_000;
 
 /** The counts of a `pg.Pool`. */
-export interface PoolCounts {
-  readonly totalCount: number;
-  readonly idleCount: number;
-  readonly waitingCount: number;
-  readonly options: { readonly max?: number };
-}
+export type PoolCounts = Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount' | 'options'>;
 
 /** Whether the pool still hands out connections. While the database is unreachable it does: callers get an error in time. */
 export class PoolWatch {

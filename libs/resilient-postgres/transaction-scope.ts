@@ -1,10 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-interface Scope {
-  isOpen: boolean;
-}
-
-const scopes = new AsyncLocalStorage<Scope>();
+const scopes = new AsyncLocalStorage<{ isOpen: boolean }>();
 
 /**
  * A transaction asked the pool for a second connection. It may wait for others that wait for one too, each holding what
