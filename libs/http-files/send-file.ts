@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import fresh from 'fresh';
 import mime from 'mime';
 import { FileRefusal } from './refusal.js';
 
@@ -70,7 +71,7 @@ export async function sendFile(
     const etag = file.entry.etag ?? '';
     void reply.headers({ etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' });
     const isHead = request.method === 'HEAD';
-    if (isUnchanged(request.headers['if-none-match'], etag)) {
+    if (isUnchanged(request.headers, etag)) {
       void reply.status(304);
       return await sendNothing(reply, file);
     }
@@ -111,7 +112,6 @@ async function sendNothing(reply: FastifyReply, file: SentFile): Promise<void> {
   void reply.send(Readable.from([]));
 }
 
-function isUnchanged(header: string | undefined, etag: string): boolean {
-  if (header === '*') return true;
-  return (header ?? '').split(',').some(candidate => candidate.trim().replace(/^W\//, '') === etag);
-}
+/** Whatever `Cache-Control` of the request says, which `fresh` would read as well. */
+const isUnchanged = ({ 'if-none-match': ifNoneMatch }: IncomingHttpHeaders, etag: string): boolean =>
+  fresh({ 'if-none-match': ifNoneMatch }, { etag });

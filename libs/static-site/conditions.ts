@@ -10,12 +10,6 @@ export function etagOf(file: SiteFile, encoding: Encoding | undefined): string {
   return `"${short}${encoding === undefined ? '' : `-${encoding}`}"`;
 }
 
-/** A list of entity tags has one of these, by the weak comparison (RFC 9110 section 13.1.2). */
-export function hasEtag(header: string, etag: string): boolean {
-  if (header === etag || header.trim() === '*') return true;
-  return header.split(',').some(candidate => candidate.trim().replace(/^W\//, '') === etag);
-}
-
 /** `If-Match` (RFC 9110 section 13.1.1), by the strong comparison. */
 export function isMatch(header: string, etag: string): boolean {
   return header.trim() === '*' || header.split(',').some(candidate => candidate.trim() === etag);

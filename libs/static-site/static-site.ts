@@ -1,5 +1,6 @@
+import fresh from 'fresh';
 import { type Answer, type BlobBody, type SiteRequest, sentence } from './answer.js';
-import { acceptedEncodings, type Encoding, hasEtag, isMatch, rangeOf } from './conditions.js';
+import { acceptedEncodings, type Encoding, isMatch, rangeOf } from './conditions.js';
 import { HeaderTable } from './header-table.js';
 import { type Cacheability, type Form, formOf } from './heads.js';
 import type { Manifest, SiteFile } from './manifest.js';
@@ -225,8 +226,7 @@ function conditional(
   const ifMatch = headers['if-match'];
   if (ifMatch !== undefined && !isMatch(ifMatch, form.etag))
     return sentence(412, 'The file is another one by now.', method, ['ETag', form.etag]);
-  const ifNoneMatch = headers['if-none-match'];
-  if (ifNoneMatch !== undefined && hasEtag(ifNoneMatch, form.etag))
+  if (fresh({ 'if-none-match': headers['if-none-match'] }, { etag: form.etag }))
     return { status: 304, headers: form.bare };
   if (range === 'unsatisfiable')
     return sentence(416, 'The file does not reach this far.', method, [
