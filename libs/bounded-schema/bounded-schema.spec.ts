@@ -48,6 +48,11 @@ describe('a schema', () => {
     ['a wrong type', { type: 'strin' }, /JSON Schema/],
     ['a reference to elsewhere', { $ref: 'https://example.com/s.json' }, /resolve reference/],
     ['a pattern with look-around', { pattern: '(?=a)b' }, /cannot be used/],
+    [
+      'a reference without end',
+      { $defs: { a: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' },
+      /refer to itself without end/,
+    ],
     ['$async', { $async: true, type: 'object' }, /async/],
     ['too many bytes', { description: 'x'.repeat(40_000) }, /at most 32768 bytes/],
     ['too many levels', Array.from({ length: 40 }).reduce<object>(not => ({ not }), {}), /nested deeper/],

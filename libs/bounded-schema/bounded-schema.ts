@@ -99,6 +99,7 @@ function checkOf(schema: Record<string, unknown>, Draft: typeof Ajv | typeof Ajv
   try {
     return own.compile(schema);
   } catch (error) {
+    if (error instanceof RangeError) throw new SchemaFault('must not refer to itself without end');
     throw new SchemaFault(`cannot be used: ${error instanceof Error ? error.message : error}`);
   }
 }
