@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { sql } from 'kysely';
 import { v7 } from 'uuid';
 import { RunQueue } from '../../src/agents/runs/index.js';
 import { BudgetReached, Budgets, enterModelCall } from '../../src/identity/billing/index.js';
@@ -697,11 +696,13 @@ describe('reservations', () => {
       cache_write_tokens: null,
       reasoning_tokens: null,
     };
-    await sql`
-      with paid as (
-        select ${runId}::uuid as id, ${organizationId}::uuid as organization_id, ${workspaceId}::uuid as workspace_id,
-          ${runId}::uuid as chat_id, ${stranger.id}::uuid as created_by, ${PAID} as model, null::uuid as deployment_id
-      ), ${sql.join(enterModelCall(sql`paid`, { step: 1, model: 'local/small', usage, costUsd, isHeld: true }))}
-      select 1`.execute(database.tables());
+    const run = { id: runId, organization_id: organizationId, workspace_id: workspaceId, chat_id: runId };
+    await database.transaction(unit =>
+      enterModelCall(
+        unit,
+        { ...run, created_by: stranger.id, deployment_id: null },
+        { step: 1, model: 'local/small', usage, costUsd },
+      ),
+    );
   }
 });

@@ -45,11 +45,6 @@ describe('Topics of several processes', () => {
       topics.subscribe(topic, () => resolve());
     });
 
-  const published = (topics: Topics, topic: Topic) =>
-    new Promise<void>(resolve => {
-      topics.subscribe(topic, wasPublished => wasPublished && resolve());
-    });
-
   it('are heard by those that listen', async () => {
     const { topics } = await open();
     const other = await open();
@@ -200,32 +195,6 @@ describe('Topics of several processes', () => {
     topics.publish(NEWS);
     await heard;
     expect(other.topics.mark(news)).not.toBe(before);
-  });
-
-  it('are published by the statement of the work, where it was done', async () => {
-    const { topics } = await joined();
-    const other = await joined(NEWS);
-    const heard: string[] = [];
-    const made: unknown[] = [];
-    // Processes that say hello may wake everybody at any time: that is no publication.
-    topics.subscribe(NEWS, wasPublished => wasPublished && heard.push('here'));
-    await Promise.all(other.heard);
-    expect(await topics.publishBy(NEWS, async () => undefined)).toBeUndefined();
-    expect(heard).toEqual([]);
-    const elsewhere = published(other.topics, NEWS);
-    await topics.publishBy(NEWS, async told => {
-      made.push(told);
-      return database.query(`select ${told ? 'notify_topic($1)' : '$1'}`, [NEWS]);
-    });
-    await elsewhere;
-    expect(heard).toContain('here');
-    expect(made).toEqual([expect.anything()]);
-    // More of them at once would hold each other up.
-    const { promise: over, resolve: end } = Promise.withResolvers<object>();
-    const many = Array.from({ length: 6 }, () => topics.publishBy(NEWS, told => (made.push(told), over)));
-    end({});
-    await Promise.all(many);
-    expect(made.slice(1).filter(told => told === undefined)).toHaveLength(2);
   });
 
   it('are published by one function of the database', async () => {

@@ -2,7 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { validate as isUuid } from 'uuid';
 import { type Actor, namesReachable } from '../../platform/access/index.js';
-import { Database, databaseTime, newId, storable, type UnitOfWork } from '../../platform/database/index.js';
+import {
+  Database,
+  databaseTime,
+  newId,
+  type Row,
+  storable,
+  type UnitOfWork,
+} from '../../platform/database/index.js';
 import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { notifyTopic } from '../../platform/topics/index.js';
 import type { ApprovalRow, ApprovalScope, ApprovalStatus } from './approval.js';
@@ -226,6 +233,12 @@ const remindAt = (index: 0 | 1): RawBuilder<Date> =>
 /** When people are next reminded; null: no more, or of such a question never. */
 const REMIND_AT: RawBuilder<Date | null> = sql`case reminders when 0 then ${remindAt(0)} when 1 then ${remindAt(1)} end`;
 
+/** The run whose calls people are asked about. */
+export type AskingRun = Pick<
+  Row<'run'>,
+  'id' | 'organization_id' | 'workspace_id' | 'chat_id' | 'created_by' | 'approval_seconds'
+>;
+
 /** A call of a run that a person is asked about. */
 export interface AskedCall {
   readonly id: string;
@@ -239,19 +252,23 @@ export interface AskedCall {
   readonly expires_at: Date;
 }
 
-/** The part of a statement that asks about calls of the run in `run`. */
-export const approvalRows = (
-  run: RawBuilder<unknown>,
+/** Asks people about calls of a run. */
+export async function askApprovals(
+  unit: UnitOfWork,
+  run: AskingRun,
   asked: readonly AskedCall[],
-): RawBuilder<unknown> => sql`
-  questions as (
+): Promise<void> {
+  const { id, organization_id, workspace_id, chat_id, created_by, approval_seconds } = run;
+  await sql`
     insert into approval (id, subject_kind, organization_id, workspace_id, chat_id, run_id, step, position, call_id, tool, effect,
       input, requested_by, status, expires_at, created_at, reminders)
-    select a.id, 'run_tool_call', organization_id, workspace_id, chat_id, r.id, a.step, a.position, a.call_id, a.tool,
-      a.effect, a.input, created_by, 'pending', a.expires_at, now(), case when r.approval_seconds is not null then 0 end
-    from ${run} r, jsonb_to_recordset(${storable(asked)}::jsonb) as a(id uuid, step int, position int, call_id text, tool text,
+    select a.id, 'run_tool_call', ${organization_id}::uuid, ${workspace_id}::uuid, ${chat_id}::uuid, ${id}::uuid, a.step,
+      a.position, a.call_id, a.tool, a.effect, a.input, ${created_by}::uuid, 'pending', a.expires_at, now(),
+      ${approval_seconds === null ? null : 0}::int
+    from jsonb_to_recordset(${storable(asked)}::jsonb) as a(id uuid, step int, position int, call_id text, tool text,
       effect text, input jsonb, expires_at timestamptz)
-    on conflict (run_id, step, position) where run_id is not null do nothing)`;
+    on conflict (run_id, step, position) where run_id is not null do nothing`.execute(unit.tables());
+}
 
 /** The workspace that a call is about, where it names one. */
 function workspaceIn(input: unknown): string | null {

@@ -17,4 +17,4 @@ export {
   approvalResolving,
 } from './approvals.events.js';
 export { ApprovalsModule } from './approvals.module.js';
-export { ApprovalsStore, type AskedCall, approvalRows } from './approvals.store.js';
+export { ApprovalsStore, type AskedCall, askApprovals } from './approvals.store.js';

@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
-import { Database } from '../../platform/database/index.js';
+import { sql } from 'kysely';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { StoredElsewhere } from '../../workspaces/changes/index.js';
 import type { NewAttachment } from './attachments.service.js';
 
@@ -43,17 +43,17 @@ export class AttachmentsStore implements OnModuleInit {
   }
 }
 
-/** The common table expression that keeps attachments; `chat` gives the chat's id, or no row where nothing is to be kept. */
-export function keepAttachments(
-  chat: RawBuilder<unknown>,
-  workspaceId: string | null,
+/** Keeps attachments of a chat, each once. */
+export async function keepAttachments(
+  unit: UnitOfWork,
+  { id, workspaceId }: { readonly id: string; readonly workspaceId: string | null },
   attachments: readonly NewAttachment[],
-): RawBuilder<unknown> {
+): Promise<void> {
   const hashes = attachments.map(({ part }) => part.hash);
   const bytes = attachments.map(one => one.bytes.toString('base64'));
-  return sql`attached as (
+  await sql`
     insert into attachment (chat_id, workspace_id, hash, bytes, created_at)
-    select chat.id, ${workspaceId}::uuid, f.hash, decode(f.bytes, 'base64'), now() from ${chat} chat,
-      unnest(${hashes}::text[], ${bytes}::text[]) as f(hash, bytes)
-    on conflict do nothing)`;
+    select ${id}::uuid, ${workspaceId}::uuid, f.hash, decode(f.bytes, 'base64'), now()
+    from unnest(${hashes}::text[], ${bytes}::text[]) as f(hash, bytes)
+    on conflict do nothing`.execute(unit.tables());
 }

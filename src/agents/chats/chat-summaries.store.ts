@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { StepUsage } from '#libs/model-client/index.js';
-import { Database, iso, storable } from '../../platform/database/index.js';
+import { Database, iso, storable, type UnitOfWork } from '../../platform/database/index.js';
 import type { MessagePart } from './messages.store.js';
 
 /** A summary that stands for the messages of a chat up to a place in their order; the messages themselves stay. */
@@ -102,13 +102,13 @@ export class ChatSummariesStore {
 const inContext = (chatId: string): RawBuilder<boolean> => sql`r.chat_id = ${chatId} and r.number >= coalesce(
   (select max(f.number) from run f where f.chat_id = ${chatId} and f.fresh_context), 0)`;
 
-/** The common table expression that keeps a summary; `run` gives the run's row, or none where it does not count. */
-export function keepSummary(run: RawBuilder<unknown>, summary: ChatSummary): RawBuilder<unknown> {
-  return sql`summarized as (
+/** Keeps a summary of the chat of its run. */
+export async function keepSummary(unit: UnitOfWork, chatId: string, summary: ChatSummary): Promise<void> {
+  await sql`
     insert into chat_summary (chat_id, run_id, step, through_run, through_message, content, files, message_count, tokens_before,
       tokens_after, model, usage, cost_usd, created_at)
-    select chat_id, id, ${summary.step}, ${summary.throughRun}::bigint, ${summary.throughMessage}::bigint,
+    values (${chatId}, ${summary.runId}, ${summary.step}, ${summary.throughRun}::bigint, ${summary.throughMessage}::bigint,
       ${storable(summary.content)}::jsonb, ${summary.files}::text[], ${summary.messageCount}, ${summary.tokensBefore},
       ${summary.tokensAfter}, ${summary.model}, ${summary.usage && JSON.stringify(summary.usage)}::jsonb,
-      ${summary.costUsd}::float8, now() from ${run})`;
+      ${summary.costUsd}::float8, now())`.execute(unit.tables());
 }

@@ -130,10 +130,25 @@ export class ChatsStore {
     return row !== undefined;
   }
 
-  /** Stores the chat unless its id is taken; says whether it did. */
-  async insert(unit: UnitOfWork, chat: NewChat): Promise<boolean> {
-    const { rows } = await newChatRow(chat, sql`true`, sql`null`).execute(unit.tables());
+  /** Stores the chat, `withMessage` where its first one comes along, unless its id is taken; says whether it did. */
+  async insert(unit: UnitOfWork, chat: NewChat, { withMessage = false } = {}): Promise<boolean> {
+    const { id, title, organization_id, workspace_id, agent_name, model, created_by, task_of } = chat;
+    // Pages of chats go by milliseconds.
+    const now = sql`date_trunc('milliseconds', now())`;
+    const { rows } = await sql`
+      insert into chat (id, title, organization_id, workspace_id, agent_name, model, pinned, archived, created_by, created_at,
+        updated_at, last_message_at, task_of)
+      values (${id}, ${title}, ${organization_id}, ${workspace_id}, ${agent_name}, ${model}, false, false, ${created_by}, ${now},
+        ${now}, ${withMessage ? sql`now()` : null}, ${task_of})
+      on conflict do nothing returning id`.execute(unit.tables());
     return rows.length > 0;
+  }
+
+  /** A message has come in. */
+  async noteMessage(unit: UnitOfWork, id: string): Promise<void> {
+    await sql`update chat set last_message_at = now(), updated_at = now() where id = ${id}`.execute(
+      unit.tables(),
+    );
   }
 
   async update(id: string, changes: ChatChanges): Promise<void> {
@@ -187,23 +202,6 @@ export class ChatsStore {
       .executeTakeFirst();
     return run?.context ?? null;
   }
-}
-
-/** The statement that stores a chat where `condition` holds and its id is free; it gives the id. */
-export function newChatRow(
-  chat: NewChat,
-  condition: RawBuilder<unknown>,
-  lastMessageAt: RawBuilder<unknown> = sql`now()`,
-): RawBuilder<unknown> {
-  const { id, title, organization_id, workspace_id, agent_name, model, created_by, task_of } = chat;
-  // Pages of chats go by milliseconds.
-  const now = sql`date_trunc('milliseconds', now())`;
-  return sql`
-    insert into chat (id, title, organization_id, workspace_id, agent_name, model, pinned, archived, created_by, created_at,
-      updated_at, last_message_at, task_of)
-    select ${id}, ${title}, ${organization_id}, ${workspace_id}, ${agent_name}, ${model}, false, false, ${created_by}, ${now},
-      ${now}, ${lastMessageAt}, ${task_of} where ${condition}
-    on conflict do nothing returning id`;
 }
 
 /**

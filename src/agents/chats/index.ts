@@ -8,7 +8,6 @@ export {
   chatsOf,
   chatTopic,
   type NewChat,
-  newChatRow,
   requireInChat,
 } from './chats.store.js';
 export { Compactor } from './compactor.js';

@@ -5,14 +5,7 @@ import { Action } from '../../platform/actions/index.js';
 import { Database, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { AttachmentsService } from '../attachments/index.js';
-import {
-  ChatsService,
-  ChatsStore,
-  type CreateChat,
-  isUnnamed,
-  type NewChat,
-  titleOf,
-} from '../chats/index.js';
+import { ChatsService, ChatsStore, type CreateChat, isUnnamed, titleOf } from '../chats/index.js';
 import { estimateUsd, ModelCatalog, ModelSettingsStore, ResponseSchemas } from '../models/index.js';
 import { type NewRun, type RunChat, RunIntake, type RunModels } from '../runs/index.js';
 import { SubagentsService } from '../subagents/index.js';
@@ -76,8 +69,9 @@ export class MessagesService {
     const draft = await this.chats.draft(actor, chatOf(input), 'agent.run');
     const title = isTitled(input) ? undefined : draft.title;
     const begun = await this.withNewRun(actor, draft, input, async run => {
+      await this.requireRoom(draft, run);
       const sent = sentView(run, draft.id, NEXT);
-      return (await this.begin(draft, { ...run, title }, sent)) ? sent : undefined;
+      return (await this.intake.begin(draft, { ...run, title }, sent)) ? sent : undefined;
     });
     if (begun) return begun;
     // Another request made the chat since we looked: it is one like any other.
@@ -103,13 +97,6 @@ export class MessagesService {
       await this.tasks.start(sender, chat, run);
       return sentView(run, chat.id, NEXT);
     });
-  }
-
-  /** With a new chat, in one statement where no hard stop applies to its place; false where the chat is there already. */
-  private async begin(draft: NewChat, run: NewRun, sent: SentView): Promise<boolean> {
-    if (await this.intake.begin(draft, run, sent, { unlessStopped: true })) return true;
-    await this.requireRoom(draft, run);
-    return this.intake.begin(draft, run, sent);
   }
 
   /** Throws BudgetReached where a budget has no room for the first model call of the run. */

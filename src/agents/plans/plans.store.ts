@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
-import { Database, iso, storable } from '../../platform/database/index.js';
+import { sql } from 'kysely';
+import { Database, iso, storable, type UnitOfWork } from '../../platform/database/index.js';
 import type { PlanStep, PlanView } from './plan.js';
 
 interface PlanRow {
@@ -35,9 +35,15 @@ export const PLAN_COLUMN = sql`(
 /** What {@link PLAN_COLUMN} gives. */
 export type PlanColumn = PlanRow | null;
 
-/** The part of a statement that sets the plan of the run in `run`. */
-export const planRow = (run: RawBuilder<unknown>, items: readonly PlanStep[]): RawBuilder<unknown> => sql`
-  planning as (
-    insert into plan (run_id, chat_id, items, updated_at)
-    select r.id, r.chat_id, ${storable(items)}::jsonb, now() from ${run} r
-    on conflict (run_id) do update set items = excluded.items, updated_at = excluded.updated_at)`;
+/** Sets the plan of a run. */
+export async function setPlan(
+  unit: UnitOfWork,
+  { id, chat_id }: { readonly id: string; readonly chat_id: string },
+  items: readonly PlanStep[],
+): Promise<void> {
+  await sql`
+    insert into plan (run_id, chat_id, items, updated_at) values (${id}, ${chat_id}, ${storable(items)}::jsonb, now())
+    on conflict (run_id) do update set items = excluded.items, updated_at = excluded.updated_at`.execute(
+    unit.tables(),
+  );
+}

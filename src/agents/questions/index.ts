@@ -9,4 +9,4 @@ export {
 } from './questions.events.js';
 export { QuestionsModule } from './questions.module.js';
 export { QuestionsService, QuestionViews } from './questions.service.js';
-export { type NewQuestion, QuestionsStore, questionRows } from './questions.store.js';
+export { askQuestions, type NewQuestion, QuestionsStore } from './questions.store.js';

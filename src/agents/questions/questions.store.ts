@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Actor, namesReachable } from '../../platform/access/index.js';
-import { Database, storable, type UnitOfWork } from '../../platform/database/index.js';
+import { Database, type Row, storable, type UnitOfWork } from '../../platform/database/index.js';
 import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import type { AskedQuestion } from '../tools/index.js';
 import type { Answer, QuestionRow, QuestionStatus } from './question.js';
@@ -134,16 +134,19 @@ export class QuestionsStore {
 /** When the person is reminded: after half of the time that there is for an answer. */
 const REMIND_AT = sql<Date>`created_at + (expires_at - created_at) * 0.5`;
 
-/** The part of a statement that asks what calls of the run in `run` ask. */
-export const questionRows = (
-  run: RawBuilder<unknown>,
+/** Asks people what calls of a run ask. */
+export async function askQuestions(
+  unit: UnitOfWork,
+  run: Pick<Row<'run'>, 'id' | 'organization_id' | 'workspace_id' | 'chat_id' | 'created_by'>,
   asked: readonly NewQuestion[],
-): RawBuilder<unknown> => sql`
-  asking as (
+): Promise<void> {
+  const { id, organization_id, workspace_id, chat_id, created_by } = run;
+  await sql`
     insert into question (id, organization_id, workspace_id, chat_id, run_id, step, position, call_id, question, choices,
       multiple, allow_text, asked_of, status, expires_at, created_at)
-    select q.id, organization_id, workspace_id, chat_id, r.id, q.step, q.position, q.call_id, q.question, q.choices,
-      q.multiple, q.allow_text, created_by, 'pending', q.expires_at, now()
-    from ${run} r, jsonb_to_recordset(${storable(asked)}::jsonb) as q(id uuid, step int, position int, call_id text,
+    select q.id, ${organization_id}::uuid, ${workspace_id}::uuid, ${chat_id}::uuid, ${id}::uuid, q.step, q.position,
+      q.call_id, q.question, q.choices, q.multiple, q.allow_text, ${created_by}::uuid, 'pending', q.expires_at, now()
+    from jsonb_to_recordset(${storable(asked)}::jsonb) as q(id uuid, step int, position int, call_id text,
       question text, choices jsonb, multiple boolean, allow_text boolean, expires_at timestamptz)
-    on conflict (run_id, step, position) do nothing)`;
+    on conflict (run_id, step, position) do nothing`.execute(unit.tables());
+}

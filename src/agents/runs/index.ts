@@ -3,7 +3,7 @@ export { RunApprovals, RunStopper, runFailed, runFinished } from './run-control.
 export { RunEvents } from './run-events.service.js';
 export { RunFiles } from './run-files.store.js';
 export { type NewRun, type RunChat, RunIntake, type RunModels, type Unattended } from './run-intake.store.js';
-export { type Asked, type CallOutcome, type RunJournal, RunJournals } from './run-journal.store.js';
+export { type Asked, type CallOutcome, type RunJournal, RunJournals } from './run-journal.js';
 export {
   LimitReached,
   type ReachedLimit,

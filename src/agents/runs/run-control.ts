@@ -4,7 +4,7 @@ import { defineEvent, Events } from '../../platform/events/index.js';
 import { FeatureEnds } from '../../workspaces/core/index.js';
 import { ApprovalsStore, approvalResolved, approvalResolving } from '../approvals/index.js';
 import { QuestionsStore, questionClosed, questionClosing } from '../questions/index.js';
-import { type RunJournal, RunJournals } from './run-journal.store.js';
+import { type RunJournal, RunJournals } from './run-journal.js';
 import { RunQueue } from './run-queue.store.js';
 import type { RunEnd } from './run-rows.store.js';
 import { approvalResolvedEvent, questionClosedEvent, type RunFault, RunLost } from './run-state.js';

@@ -1,18 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { hardStopOver } from '../../identity/billing/index.js';
 import {
   beforeSideEffect,
   Database,
   dryRun,
-  keyedRequest,
-  RequestLost,
   type Row,
   storable,
   type UnitOfWork,
 } from '../../platform/database/index.js';
 import { keepAttachments, type NewAttachment } from '../attachments/index.js';
-import { type NewChat, newChatRow } from '../chats/index.js';
+import { ChatsStore, type NewChat } from '../chats/index.js';
 import type { PinnedAgent } from '../subagents/index.js';
 import type { RunBudget } from './run-limits.js';
 import { type ClaimedRun, claimedColumns, RunQueue, type WorkerSlot } from './run-queue.store.js';
@@ -89,134 +86,113 @@ export interface NewTask {
 export class RunIntake {
   constructor(
     private readonly database: Database,
+    private readonly chats: ChatsStore,
     private readonly queue: RunQueue,
     private readonly executor: RunExecutor,
   ) {}
 
   /** Adds a run to a chat, in a transaction that has locked it and makes the run runnable when its turn has come. */
   async add(unit: UnitOfWork, chat: RunChat, run: NewRun): Promise<void> {
-    await sql`
-      with target as (select ${chat.id}::uuid as id), ${sql.join(messageRows(chat, run))}
-      update chat set last_message_at = now(), updated_at = now() where id = ${chat.id}`.execute(
-      unit.tables(),
-    );
+    await insertRun(unit, chat, run, { events: [queued(chat, run)] });
+    await this.chats.noteMessage(unit, chat.id);
   }
 
   /**
-   * The first run of a new chat, together with the chat and in one statement; where this process has a free worker slot, it
-   * begins with that. False, and nothing is done, when a chat with that id is there; or, with `unlessStopped`, when a hard
-   * stop applies to it. `answer` is kept for repetitions of the request, if that has an `Idempotency-Key`. Throws where
-   * another process has claimed the request.
+   * The first run of a new chat, together with the chat; where this process has a free worker slot, it begins with that. False,
+   * and nothing is done, when a chat with that id is there. `answer` is kept for repetitions of the request, if that has an
+   * `Idempotency-Key`. Throws where another process has claimed the request.
    */
-  async begin(chat: NewChat, run: NewRun, answer: object, { unlessStopped = false } = {}): Promise<boolean> {
-    const request = keyedRequest();
+  async begin(chat: NewChat, run: NewRun, answer: object): Promise<boolean> {
     const slot = dryRun() ? undefined : this.queue.reserve();
-    const { organization_id, workspace_id } = chat;
-    const isStopped = sql`exists (
-      select from (select ${organization_id}::uuid as organization_id, ${workspace_id}::uuid as workspace_id) x
-      where ${hardStopOver(sql`x`)})`;
-    const condition = sql`${unlessStopped ? sql`not ${isStopped}` : sql`true`} and ${request?.isHeld ?? sql`true`}`;
-    const columns = claimedColumns('new_run', unlessStopped ? sql`false` : undefined);
-    const insert = async (): Promise<ClaimedRun | undefined> => {
-      const { rows } = await sql<ClaimedRun>`
-        with target as (${newChatRow(chat, condition)}), ${sql.join(messageRows(chat, run, { isFirst: true, slot }))}
-          ${request ? sql`, kept as (${request.keep(answer, sql`exists (select from new_run)`)})` : sql``}
-        select ${columns}, new_message.content as said
-        from new_run, new_message`.execute(this.database.tables());
-      return rows[0];
-    };
+    // Otherwise another process may have it before this one hears of the commit.
     const forget = slot || dryRun() ? undefined : this.executor.expect(run.callId, run.actor);
     let begun: ClaimedRun | undefined;
     try {
-      // Otherwise another process may have it before this one hears of the commit.
-      begun = await insert();
+      begun = await this.database.transaction(async unit => {
+        if (!(await this.chats.insert(unit, chat, { withMessage: true }))) return undefined;
+        const added = await insertRun(unit, chat, run, firstRun(chat, run, slot));
+        await unit.answers(answer);
+        return added;
+      });
     } finally {
       if (!begun) {
         slot?.release();
         forget?.();
       }
     }
-    if (!begun) {
-      if (request) {
-        const { rows } = await sql<{ held: boolean }>`select ${request.isHeld} as held`.execute(
-          this.database.tables(),
-        );
-        if (!rows[0]?.held) throw new RequestLost();
-      }
-      return false;
-    }
+    if (!begun) return false;
     beforeSideEffect();
-    request?.committed();
     if (slot) slot.begin(begun);
     else this.queue.handOver(run.callId);
     return true;
   }
 
-  /** Adds a task that a run starts through an action, in a transaction that has locked that run; false where its chat is there. */
-  async addTask(unit: UnitOfWork, task: NewTask): Promise<boolean> {
-    const { rows } = await sql`
-      with parent as (
-        update run set requested_tasks = requested_tasks + 1 where id = ${task.chat.task_of} returning id
-      ), ${sql.join(taskRows(sql`parent`, task))}
-      select from target`.execute(unit.tables());
-    return rows.length > 0;
+  /**
+   * Adds a task, in a transaction that has locked the run above it; false where its chat is there. One that no call has
+   * handed over is waited for at the end of that run.
+   */
+  async addTask(unit: UnitOfWork, { chat, run, call, depth, toolsAbove }: NewTask): Promise<boolean> {
+    if (!(await this.chats.insert(unit, chat, { withMessage: true }))) return false;
+    if (!call)
+      await sql`update run set requested_tasks = requested_tasks + 1 where id = ${chat.task_of}`.execute(
+        unit.tables(),
+      );
+    await insertRun(unit, chat, run, {
+      events: [queued(chat, run, { parent_call_id: chat.task_of })],
+      columns: {
+        parent_id: chat.task_of,
+        parent_step: call?.step ?? null,
+        parent_position: call?.position ?? null,
+        depth,
+        tools_above: JSON.stringify(toolsAbove),
+        deployment_id: ofRunAbove('deployment_id', chat.task_of),
+        approval_seconds: ofRunAbove('approval_seconds', chat.task_of),
+      },
+    });
+    return true;
   }
-}
-
-/** The rows of a new task, as parts of a statement: none where `parent` gives no row, or its chat is there. */
-export function taskRows(parent: Sql, { chat, run, call, depth, toolsAbove }: NewTask): Sql[] {
-  const { callId: call_id, messageId: message_id } = run;
-  const data = { call_id, chat_id: chat.id, message_id, parent_call_id: chat.task_of };
-  return [
-    sql`target as (${newChatRow(chat, sql`exists (select from ${parent})`)})`,
-    ...newRunRows(sql`target`, chat, run, [{ type: 'run.queued', data }], {
-      parent_id: chat.task_of,
-      parent_step: call?.step ?? null,
-      parent_position: call?.position ?? null,
-      depth,
-      tools_above: JSON.stringify(toolsAbove),
-      deployment_id: ofRunAbove('deployment_id', chat.task_of),
-      approval_seconds: ofRunAbove('approval_seconds', chat.task_of),
-    }),
-  ];
 }
 
 /** What a task has of the run above it. */
 const ofRunAbove = (column: 'deployment_id' | 'approval_seconds', id: string): Sql =>
   sql`(select ${sql.ref(column)} from run where id = ${id}::uuid)`;
 
-/** The rows of an accepted message and its run, in the chat that `target` gives. */
-function messageRows(
-  chat: RunChat,
-  run: NewRun,
-  { isFirst = false, slot }: { isFirst?: boolean; slot?: WorkerSlot } = {},
-): Sql[] {
-  const { callId: call_id, messageId: message_id, models } = run;
+const queued = ({ id: chat_id }: { readonly id: string }, run: NewRun, more: object = {}): NewEvent => {
   const named = run.title === undefined ? {} : { title: run.title };
-  const data = { call_id, chat_id: chat.id, message_id, ...named };
-  const events: NewEvent[] = [{ type: 'run.queued', data }];
-  if (slot)
-    events.push({ type: 'run.started', data: { call_id, attempt: 1, model: models.model } }, stepStarted(1));
-  const begun = slot && { state: 'running', holder: slot.processId, attempt: 1, started_at: sql`now()` };
-  return newRunRows(sql`target`, chat, run, events, { due: isFirst && !slot, ...begun });
+  const data = { call_id: run.callId, chat_id, message_id: run.messageId, ...named, ...more };
+  return { type: 'run.queued', data };
+};
+
+/** The first run of a chat waits for a worker, or begins in `slot`. */
+function firstRun(chat: NewChat, run: NewRun, slot: WorkerSlot | undefined): RunRows {
+  const events = [queued(chat, run)];
+  if (!slot) return { events, columns: { due: true } };
+  const started = { call_id: run.callId, attempt: 1, model: run.models.model };
+  events.push({ type: 'run.started', data: started }, stepStarted(1));
+  return {
+    events,
+    columns: { state: 'running', holder: slot.processId, attempt: 1, started_at: sql`now()` },
+  };
 }
 
-/**
- * The rows of a new run, its message and its events, as parts of a statement, `new_run` and `new_message` among them. `chat`
- * gives the id of its chat, and no row where nothing is to be written; `columns` are those that differ from a queued run's.
- */
-function newRunRows(
-  chat: Sql,
-  { organization_id, workspace_id, agent_name }: Omit<RunChat, 'id'>,
+interface RunRows {
+  readonly events: readonly NewEvent[];
+  /** Those that differ from a queued run's. */
+  readonly columns?: Record<string, unknown>;
+}
+
+/** Adds a run with its message and its events. */
+async function insertRun(
+  unit: UnitOfWork,
+  { id: chatId, organization_id, workspace_id, agent_name }: Omit<RunChat, 'model'>,
   run: NewRun,
-  events: readonly NewEvent[],
-  columns: Record<string, unknown>,
-): Sql[] {
+  { events, columns = {} }: RunRows,
+): Promise<ClaimedRun | undefined> {
   const { actor, callId, messageId, models, budget, delivery, onApproval, responseSchema, unattended } = run;
   const content: object[] = [{ type: 'text', text: run.text }, ...run.attachments.map(({ part }) => part)];
   const values = Object.entries({
     id: callId,
-    chat_id: sql`chat.id`,
+    chat_id: chatId,
     ...{ organization_id, workspace_id, agent_name, delivery },
     ...{ status: 'pending', state: 'queued', attempt: 0, step_count: 0, last_event: events.length },
     model: models.model,
@@ -231,16 +207,20 @@ function newRunRows(
     ...(unattended && unattendedColumns(unattended)),
     ...columns,
   });
-  const names = sql.join(values.map(([name]) => sql.ref(name)));
-  const rows = [
-    sql`new_run as (
-      insert into run (${names}) select ${sql.join(values.map(([, value]) => value))} from ${chat} chat returning *)`,
-    sql`new_message as (
+  const { rows } = await sql<ClaimedRun>`
+    with new_run as (
+      insert into run (${sql.join(values.map(([name]) => sql.ref(name)))})
+      values (${sql.join(values.map(([, value]) => value))}) returning *
+    ), new_message as (
       insert into message (id, chat_id, run_id, run_number, role, content, created_at)
-      select ${messageId}::uuid, chat_id, id, number, 'user', ${storable(content)}::jsonb, now() from new_run returning content)`,
-    sql`new_events as (${eventRows(sql`new_run`, events)})`,
-  ];
-  return run.attachments.length > 0 ? [...rows, keepAttachments(chat, workspace_id, run.attachments)] : rows;
+      select ${messageId}::uuid, chat_id, id, number, 'user', ${storable(content)}::jsonb, now() from new_run returning content
+    ), new_events as (${eventRows(sql`new_run`, events)})
+    select ${claimedColumns('new_run')}, new_message.content as said from new_run, new_message`.execute(
+    unit.tables(),
+  );
+  if (run.attachments.length > 0)
+    await keepAttachments(unit, { id: chatId, workspaceId: workspace_id }, run.attachments);
+  return rows[0];
 }
 
 function unattendedColumns({ of, pinned, toolsAbove, isFresh = false }: Unattended): Record<string, unknown> {

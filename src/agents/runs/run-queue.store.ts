@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bullmq';
 import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { hardStopOver } from '../../identity/billing/index.js';
 import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
@@ -53,8 +52,6 @@ export type ExecutedRun = Pick<RunRow, (typeof EXECUTED)[number]>;
 
 /** A run that a worker has claimed for a new attempt, with what that needs to know at its outset. */
 export type ClaimedRun = ExecutedRun & {
-  /** Whether a hard stop applies to it. */
-  hard_stop: boolean;
   /** How long ago it was first claimed, by the clock of the database; in milliseconds. */
   ran_ms: number;
   /** The content of its message, where nothing else was said in the chat so far. */
@@ -62,8 +59,8 @@ export type ClaimedRun = ExecutedRun & {
 };
 
 /** The columns of {@link ClaimedRun}, but for what was said; `run` is the name of the run's row. */
-export const claimedColumns = (run: string, hardStop = hardStopOver(sql.raw(run))): RawBuilder<unknown> =>
-  sql`${sql.raw(EXECUTED.map(column => `${run}.${column}`).join(', '))}, ${hardStop} as hard_stop,
+export const claimedColumns = (run: string): RawBuilder<unknown> =>
+  sql`${sql.raw(EXECUTED.map(column => `${run}.${column}`).join(', '))},
     coalesce(extract(epoch from now() - ${sql.raw(run)}.started_at) * 1000, 0)::float8 as ran_ms`;
 
 /** Capacity for one run in a worker of this process, reserved until the run begins or does not. */
@@ -162,10 +159,11 @@ export class RunQueue {
   /** Makes the chat's next waiting run runnable, if there is one; only when the one before it has ended. */
   async enqueueNext(unit: UnitOfWork, chatId: string): Promise<void> {
     const { rows } = await sql<{ id: string }>`
-      select id from run where chat_id = ${chatId} and status = 'pending' and merged_into is null order by number limit 1`.execute(
-      unit.tables(),
-    );
-    if (rows[0]) await this.enqueue(unit, rows[0].id);
+      update run set due = parent_id is null, ${this.rows.released} where id = (
+        select id from run where chat_id = ${chatId} and status = 'pending' and merged_into is null order by number limit 1)
+      returning id`.execute(unit.tables());
+    const [next] = rows;
+    if (next) unit.afterCommit(() => this.handOver(next.id));
   }
 
   /** Claims up to `limit` runs: organizations take turns, in each its people, and of each the oldest is first. */

@@ -4,7 +4,7 @@ import { storable, type UnitOfWork } from '../../platform/database/index.js';
 import { notifyTopic } from '../../platform/topics/index.js';
 import { ApprovalsStore } from '../approvals/index.js';
 import { QuestionsStore } from '../questions/index.js';
-import type { RunJournal } from './run-journal.store.js';
+import type { RunJournal } from './run-journal.js';
 import { eventRows, eventsAfter, newestEvent, transition } from './run-rows.store.js';
 import {
   approvalResolvedEvent,

@@ -8,6 +8,7 @@ import { ApprovalsModule } from '../approvals/index.js';
 import { ChatsModule } from '../chats/index.js';
 import { QuestionsModule } from '../questions/index.js';
 import { ChatEventsStore } from './chat-events.store.js';
+import { RunAttemptStore } from './run-attempt.store.js';
 import { RunAuthority } from './run-authority.js';
 import { AgentsOff, RunApprovals, RunStopper } from './run-control.js';
 import { RunEventTail } from './run-event-tail.js';
@@ -15,7 +16,7 @@ import { ChatEventsService, RunEvents } from './run-events.service.js';
 import { RunEventPages } from './run-events.store.js';
 import { RunFiles } from './run-files.store.js';
 import { RunIntake } from './run-intake.store.js';
-import { RunJournals } from './run-journal.store.js';
+import { RunJournals } from './run-journal.js';
 import { RUNS, RunQueue } from './run-queue.store.js';
 import { RunRecordsService, RunRollbackService } from './run-records.service.js';
 import { RunExecutor, RunWorker } from './run-worker.js';
@@ -42,6 +43,7 @@ import { TasksStore } from './tasks.store.js';
     ChatEventsService,
     ChatEventsStore,
     RunApprovals,
+    RunAttemptStore,
     RunAuthority,
     RunEventPages,
     RunEventTail,

@@ -119,6 +119,7 @@ export class TaskStarter {
     private readonly catalog: ModelCatalog,
     private readonly quota: TaskQuota,
     private readonly schemas: ResponseSchemas,
+    private readonly intake: RunIntake,
     private readonly database: Database,
   ) {}
 
@@ -143,7 +144,9 @@ export class TaskStarter {
     await this.database.transaction(async unit => {
       await this.quota.lock(unit, run.id);
       const limits = { depth: run.depth + 1, toolsAbove: giver.allowlists };
-      await journal.startTask(call, { chat, run: task, call, ...limits }, unit);
+      const data = { id: call.callId, text: `${agent.name}: ${title}\n`, task_call_id: task.callId };
+      await journal.append([{ type: 'tool.output', data }], unit);
+      await this.intake.addTask(unit, { chat, run: task, call, ...limits });
     });
     return task.callId;
   }

@@ -88,15 +88,11 @@ export class AttemptEnds {
       ? { status: 'error', fault: schemaFailed(faults), response }
       : { status: 'completed', stopReason, response, json };
     const events = [...rest, stepFinished(step)];
-    const isAlone = !faults && !journal.steering.waits && !isLong;
     const finished = { run_id: journal.run.id };
-    if (isAlone && (await journal.finishAlone(step, events, end))) return 'ended';
     return this.database.transaction(async unit => {
       await this.writer.lockChat(unit, journal.run.chat_id);
-      const ended = !faults && (await journal.finish(unit, step, events, end));
-      if (ended) {
-        const { nextId } = ended;
-        if (nextId) unit.afterCommit(() => this.queue.handOver(nextId));
+      if (!faults && (await journal.finish(unit, step, events, end))) {
+        await this.queue.enqueueNext(unit, journal.run.chat_id);
         if (isLong) await this.events.publish(unit, runFinished, finished);
         return 'ended';
       }

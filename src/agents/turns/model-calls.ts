@@ -147,8 +147,6 @@ export interface ModelCall extends Pick<StepRequest, 'signal' | 'onDelta' | 'onR
   step: number;
   model: CallableModel;
   input: ModelInput;
-  /** False where it was just seen that no hard stop applies to the run. */
-  mayBeStopped: boolean;
   /** Size of the input. */
   bytes: number;
   /** Called when the call has to wait, as too many are made to its provider. */
@@ -203,16 +201,7 @@ export class StepCaller {
   }
 
   /** Throws BudgetReached, before the model is called, where a budget has no room for what that may cost. */
-  async call({
-    run,
-    step,
-    model,
-    mayBeStopped,
-    input,
-    bytes,
-    onWait,
-    ...hooks
-  }: ModelCall): Promise<ModelAnswer> {
+  async call({ run, step, model, input, bytes, onWait, ...hooks }: ModelCall): Promise<ModelAnswer> {
     const silence = this.config.modelTimeoutSeconds * 1000;
     const estimate = estimateUsd(model.price, bytes);
     const stream = () =>
@@ -226,9 +215,7 @@ export class StepCaller {
           ...hooks,
         }),
       );
-    const result = mayBeStopped
-      ? await this.withinBudget(spendOf(run, step, estimate), hooks.signal, stream)
-      : await stream();
+    const result = await this.withinBudget(spendOf(run, step, estimate), hooks.signal, stream);
     return { result, costUsd: model.price && costUsd(result.usage, model.price), model: model.id };
   }
 

@@ -154,7 +154,6 @@ export class RunTurns {
       run: this.parts.run,
       step,
       model: this.model,
-      mayBeStopped: this.parts.journal.mayBeStopped(),
       input: rows.some(hasAttachment) ? await this.withAttachments(input) : input,
       bytes,
       responseSchema: this.parts.check?.schema,
@@ -235,9 +234,8 @@ export class RunTurns {
     const { model } = this;
     const { run, signal } = this.parts;
     const silent = { onDelta: () => undefined, onRestart: () => undefined, onWait: () => undefined };
-    const mayBeStopped = this.parts.journal.mayBeStopped();
     const bytes = inputBytes(input);
-    return this.services.steps.call({ run, step, model, mayBeStopped, input, bytes, signal, ...silent });
+    return this.services.steps.call({ run, step, model, input, bytes, signal, ...silent });
   }
 }
 

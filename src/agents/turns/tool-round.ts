@@ -1,6 +1,5 @@
 import type { DeltaWriter } from '#libs/delta-writer/index.js';
 import { newId } from '../../platform/database/index.js';
-import { JoinedWork } from '../../workspaces/changes/index.js';
 import type { AskedCall } from '../approvals/index.js';
 import type { NewQuestion } from '../questions/index.js';
 import {
@@ -35,9 +34,6 @@ export class RunWaits extends Error {
 /** A call that has no result yet; one that an earlier attempt had started may have happened. */
 export type OpenCall = PlannedCall & { readonly mayHaveHappened?: boolean };
 
-/** What became of a call; `hasRun` where its tool was at work, which counts as used, and `write` is left to be recorded with it. */
-type Outcome = CallOutcome;
-
 /** Why a call has no result yet: people are to be asked first, or its task waits for them. */
 type Unfinished = 'ask' | 'waits';
 
@@ -50,7 +46,7 @@ interface Left {
 /** How calls are brought to their results. */
 interface Work {
   /** `activity` is that of a round with tasks. */
-  resultOf(call: OpenCall, activity: RoundActivity | undefined): Promise<Outcome | Unfinished>;
+  resultOf(call: OpenCall, activity: RoundActivity | undefined): Promise<CallOutcome | Unfinished>;
   /** Before what comes next is looked at. */
   ready(): Promise<void>;
   /** Whether a call may be written down as started before its turn. */
@@ -133,7 +129,7 @@ export class ToolRound {
     let open = calls.length;
     let toAsk: readonly OpenCall[] = [];
     const waiting: OpenCall[] = [];
-    const finish = (call: OpenCall, result: Outcome, starting: readonly OpenCall[] = []) =>
+    const finish = (call: OpenCall, result: CallOutcome, starting: readonly OpenCall[] = []) =>
       this.inTurn(() => this.finish(call, result, starting, --open === 0 ? then : []));
     const others = calls.filter(({ tool }) => tool !== TASK);
     const tasks = calls.filter(({ tool }) => tool === TASK);
@@ -153,7 +149,7 @@ export class ToolRound {
             return typeof result === 'string' ? undefined : finish(call, result);
           await ready();
           const next = together(others, at, mayOverlap);
-          return finish(call, result as Outcome, next.filter(mayBegin));
+          return finish(call, result as CallOutcome, next.filter(mayBegin));
         };
         await this.all(group.map(one));
         if (left.size > 0) toAsk = [...group.filter(call => left.has(call)), ...others.slice(at)];
@@ -198,7 +194,7 @@ export class ToolRound {
   /** The result of one call and the start of those that are next are written down together. */
   private async finish(
     call: OpenCall,
-    result: Outcome,
+    result: CallOutcome,
     starting: readonly OpenCall[],
     then: NewEvent[],
   ): Promise<void> {
@@ -212,7 +208,10 @@ export class ToolRound {
     for (const next of starting) this.started.add(next);
   }
 
-  private async outcome(call: OpenCall, activity: RoundActivity | undefined): Promise<Outcome | Unfinished> {
+  private async outcome(
+    call: OpenCall,
+    activity: RoundActivity | undefined,
+  ): Promise<CallOutcome | Unfinished> {
     const { tools } = this;
     if (call.mayHaveHappened) return { output: INTERRUPTED, isError: true };
     if (this.isPressed && call.tool !== TASK) return { output: STEERED, isError: true };
@@ -275,7 +274,7 @@ export class ToolRound {
   private async call(
     call: OpenCall,
     handOver: () => Promise<ToolResult | 'waits'>,
-  ): Promise<Outcome | 'waits'> {
+  ): Promise<CallOutcome | 'waits'> {
     const { tools } = this;
     const { callId, tool, input, step, position } = call;
     const onOutput = (text: string) => this.deltas.add('tool.output', text, { id: callId });
@@ -284,17 +283,11 @@ export class ToolRound {
       ...{ place, signal: this.signal, yieldSignal: this.journal.steering.signal },
       ...{ onOutput, handOver },
     };
-    const made = async () => {
-      const result = await tools.call(tool, input, hooks);
-      if (result === 'waits') return result;
-      // Killed because we stop: that is no result; the next attempt gives it the result that it was interrupted.
-      this.signal.throwIfAborted();
-      return { ...(await tools.fit(call, result)), hasRun: true };
-    };
-    const work = new JoinedWork();
-    // A task writes on its own account, and longer than its call.
-    const result = await (tool === TASK ? made() : work.during(made));
-    return result === 'waits' ? result : { ...result, write: work.left };
+    const result = await tools.call(tool, input, hooks);
+    if (result === 'waits') return result;
+    // Killed because we stop: that is no result; the next attempt gives it the result that it was interrupted.
+    this.signal.throwIfAborted();
+    return { ...(await tools.fit(call, result)), hasRun: true };
   }
 }
 

@@ -11,5 +11,5 @@ export {
   enterStorage,
   enterToolCall,
   freeReservation,
-  hardStopOver,
+  type PayingRun,
 } from './ledger.store.js';

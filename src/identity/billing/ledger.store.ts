@@ -1,5 +1,5 @@
-import { type RawBuilder, sql } from 'kysely';
-import type { UnitOfWork } from '../../platform/database/index.js';
+import { sql } from 'kysely';
+import type { Row, UnitOfWork } from '../../platform/database/index.js';
 
 /** What a model call used; null where its provider does not say, or a price is not known. */
 interface ModelCall {
@@ -15,49 +15,50 @@ interface ModelCall {
     readonly reasoning_tokens: number | null;
   };
   readonly costUsd: number | null;
-  /** Whether room in a budget may be held for it. */
-  readonly isHeld: boolean;
 }
+
+/** What pays for a call: a run, or what stands for one. */
+export type PayingRun = Pick<
+  Row<'run'>,
+  'id' | 'organization_id' | 'workspace_id' | 'chat_id' | 'created_by' | 'deployment_id'
+>;
 
 /**
- * Common table expressions that enter a finished model call into the ledger, count what it cost against the budgets over
- * it and free what was held for it. They go into the statement that records the call itself, whose expression `run` gives
- * the run's row, or none where the call does not count: so each call is entered with it, exactly once, or not at all.
+ * Enters a finished model call into the ledger, counts what it cost against the budgets over the run and frees what was held
+ * for it. The transaction that records the call itself does this, so that each call is entered exactly once or not at all.
  */
-export function enterModelCall(
-  run: RawBuilder<unknown>,
-  { step, model, usage, costUsd, isHeld }: ModelCall,
-): RawBuilder<unknown>[] {
-  const entered = sql`entered as (
-    insert into usage_entry (time, organization_id, workspace_id, chat_id, run_id, step, actor_id, kind, model, input_tokens,
-      output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd, deployment_id)
-    select now(), organization_id, workspace_id, chat_id, id, ${step}::int, created_by, 'model_call', ${model}, ${usage.input_tokens},
-      ${usage.output_tokens}, ${usage.cache_read_tokens}, ${usage.cache_write_tokens}, ${usage.reasoning_tokens},
-      ${costUsd}::numeric, deployment_id from ${run})`;
-  return [
-    entered,
-    ...(isHeld ? [freeReservation(run)] : []),
-    ...(costUsd ? [spentOn(run, costUsd), ALERTED] : []),
-  ];
+export async function enterModelCall(
+  unit: UnitOfWork,
+  run: PayingRun,
+  { step, model, usage, costUsd }: ModelCall,
+): Promise<void> {
+  await sql`
+    with entered as (
+      insert into usage_entry (time, organization_id, workspace_id, chat_id, run_id, step, actor_id, kind, model, input_tokens,
+        output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd, deployment_id)
+      values (now(), ${run.organization_id}, ${run.workspace_id}, ${run.chat_id}, ${run.id}, ${step}, ${run.created_by},
+        'model_call', ${model}, ${usage.input_tokens}, ${usage.output_tokens}, ${usage.cache_read_tokens},
+        ${usage.cache_write_tokens}, ${usage.reasoning_tokens}, ${costUsd}, ${run.deployment_id})
+    )
+    delete from budget_reservation where run_id = ${run.id}`.execute(unit.tables());
+  if (costUsd) await spend(unit, run, costUsd);
 }
 
-/** As {@link enterModelCall}, for a tool call that has run: `finished` gives the row of the call. */
-export function enterToolCall(run: RawBuilder<unknown>, finished: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`entered as (
+/** Enters the time of a tool call, as {@link enterModelCall} does. */
+export async function enterToolCall(
+  unit: UnitOfWork,
+  run: PayingRun,
+  { step, position, seconds }: { readonly step: number; readonly position: number; readonly seconds: number },
+): Promise<void> {
+  await sql`
     insert into usage_entry (time, organization_id, workspace_id, chat_id, run_id, step, position, actor_id, kind, seconds, deployment_id)
-    select now(), r.organization_id, r.workspace_id, r.chat_id, r.id, f.step, f.position, r.created_by, 'tool_seconds',
-      extract(epoch from now() - f.started_at), r.deployment_id from ${run} r, ${finished} f)`;
+    values (now(), ${run.organization_id}, ${run.workspace_id}, ${run.chat_id}, ${run.id}, ${step}, ${position},
+      ${run.created_by}, 'tool_seconds', ${seconds}, ${run.deployment_id})`.execute(unit.tables());
 }
 
-/** As {@link enterModelCall}, for a run that ends without another call: nothing is held for it any more. */
-export function freeReservation(run: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`freed as (delete from budget_reservation b using ${run} r where b.run_id = r.id)`;
-}
-
-/** Whether any hard stop applies to a run, for a statement in which `run` names the run's row. */
-export function hardStopOver(run: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql`exists (select from budget b where b.scope_id in (${run}.organization_id, ${run}.workspace_id) and b.hard_stop
-    and b.monthly_usd is not null)`;
+/** Frees what is held for a run that makes no further call. */
+export async function freeReservation(unit: UnitOfWork, runId: string): Promise<void> {
+  await sql`delete from budget_reservation where run_id = ${runId}`.execute(unit.tables());
 }
 
 /** Enters what a workspace stored during one hour; a second entry for the same hour does nothing. */
@@ -112,14 +113,20 @@ export async function enterScript(
       ${entry.deploymentId})`.execute(unit.tables());
 }
 
-/** In the order of ids, so that statements that meet here wait for each other and never in a circle. */
-function spentOn(run: RawBuilder<unknown>, costUsd: number): RawBuilder<unknown> {
-  return sql`spent as (
-    insert into spend as s (scope_id, period, spent_usd)
-    select scope_id, this_month(), ${costUsd}::numeric from ${run}, unnest(array[organization_id, workspace_id]) scope_id
-    where scope_id is not null order by scope_id
-    on conflict (scope_id, period) do update set spent_usd = s.spent_usd + excluded.spent_usd
-    returning scope_id, period, spent_usd)`;
+/** Counts what a call cost, in the order of ids, so that transactions that meet here wait for each other and never in a circle. */
+async function spend(
+  unit: UnitOfWork,
+  { organization_id, workspace_id }: PayingRun,
+  costUsd: number,
+): Promise<void> {
+  await sql`
+    with spent as (
+      insert into spend as s (scope_id, period, spent_usd)
+      select scope_id, this_month(), ${costUsd}::numeric from unnest(array[${organization_id}, ${workspace_id}]::uuid[]) scope_id
+      where scope_id is not null order by scope_id
+      on conflict (scope_id, period) do update set spent_usd = s.spent_usd + excluded.spent_usd
+      returning scope_id, period, spent_usd
+    ), ${ALERTED} select 1`.execute(unit.tables());
 }
 
 /** The thresholds that the spending in `spent` has passed: each is recorded once a period. */

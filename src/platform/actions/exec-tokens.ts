@@ -1,6 +1,6 @@
 import { CanActivate, createParamDecorator, ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Actor, hashSecret, randomSecret } from '../access/index.js';
 import { Database, newId, type UnitOfWork } from '../database/index.js';
 import { BadRequest, Unauthorized } from '../errors/index.js';
@@ -44,13 +44,6 @@ interface GrantRow {
   caller_id: string;
   actions: string[];
   expires_at: string;
-}
-
-/** Part of a statement that ends runs: their tokens end too. `run` gives the rows of the runs. */
-export function revokeTokensOf(run: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`tokens_revoked as (
-    update exec_token t set revoked_at = now() from ${run} r
-    where t.caller_kind = 'run' and t.caller_id = r.id::text and t.revoked_at is null)`;
 }
 
 /** Short-lived tokens with which sandboxes, sites, servers and automations run actions. */

@@ -34,6 +34,5 @@ export {
   ExecTokenGuard,
   ExecTokens,
   execCallerOf,
-  revokeTokensOf,
 } from './exec-tokens.js';
 export { Subject, type Tenant } from './subject.js';

@@ -152,6 +152,11 @@ export class Database {
     return this.outside;
   }
 
+  /** A unit of work of one statement, which is a transaction by itself. */
+  get statement(): Pick<UnitOfWork, 'tables' | 'afterCommit'> {
+    return { tables: () => this.tables(), afterCommit: act => act() };
+  }
+
   /**
    * Runs `work` in one transaction with its own identity map: committed when it returns, rolled back when it throws. All its
    * queries go through the unit: a second connection is refused in tests and logged in the service.

@@ -18,12 +18,6 @@ export interface TopicKind {
   sql(id: RawBuilder<unknown>): RawBuilder<Topic>;
 }
 
-/** How many statements of one process may publish at once. */
-const MAX_TELLING = 4;
-
-/** A statement that finds the row of what it has done, and selects `told` with it where that is given. */
-type Telling<T> = (told?: RawBuilder<unknown>) => Promise<T | undefined>;
-
 const kindOf = (topic: string): string => {
   const end = topic.indexOf(':');
   return end === -1 ? topic : topic.slice(0, end);
@@ -58,8 +52,6 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
   /** How often each kind of topic was published, and all of them at once. */
   private readonly counts = new Map<string, number>();
   private wakings = 0;
-  /** Statements under way that publish. */
-  private telling = 0;
 
   constructor(connection: DatabaseConnection, log: Log) {
     this.peers = new Peers(connection, log, {
@@ -87,26 +79,6 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const topic of topics) this.emit(topic);
     const wanted = topics.filter(topic => this.peers.want(kindOf(topic)));
     if (wanted.length > 0) this.peers.send(...wanted);
-  }
-
-  /**
-   * Publishes a topic by the statement of `work`, which selects `told` with the row that it finds; not where it finds none.
-   * The statement holds up others that do the same while it commits, so where several are under way it is published after it.
-   */
-  async publishBy<T extends object>(topic: Topic, work: Telling<T>): Promise<T | undefined> {
-    if (dryRun() || this.telling >= MAX_TELLING || !this.peers.want(kindOf(topic))) {
-      const found = await work();
-      if (found) this.publish(topic);
-      return found;
-    }
-    this.telling++;
-    try {
-      const found = await work(sql`${notifyTopic(topic)}::text`);
-      if (found) this.emit(topic);
-      return found;
-    } finally {
-      this.telling--;
-    }
   }
 
   /** As `publish`, once the transaction is committed; never where the process is lost at that moment. */

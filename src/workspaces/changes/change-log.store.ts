@@ -5,7 +5,6 @@ import { defineTopic, Topics } from '../../platform/topics/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import { type Change, isAt, placeOf, recording, stepOf } from './change-rows.store.js';
 import type { Intent } from './intent.js';
-import type { JoinedRecording } from './joined-write.js';
 import { RecentRuns } from './recent-runs.js';
 import { type Writer, withRevisions } from './writer.js';
 
@@ -113,47 +112,21 @@ export class ChangeLog {
     return true;
   }
 
-  /** As {@link record}, of a write that few changes came of, as a part of another statement. */
-  async recordingOf(
-    { id, workspace_id, writer_type, writer_id, recorded }: Intent,
-    changes: readonly Change[],
-  ): Promise<Pick<JoinedRecording, 'parts' | 'committed'>> {
-    const writer = { type: writer_type, id: writer_id };
-    const batch = await withRevisions(writer, this.folders.reader(workspace_id), changes);
-    return {
-      parts: this.recording(workspace_id, writer, batch, stepOf({ id, recorded }, 0, null)),
-      committed: () => this.recorded(workspace_id, writer),
-    };
-  }
-
   private async recordBatch(
     workspaceId: string,
     writer: Writer,
     changes: readonly Change[],
     step: RawBuilder<unknown>,
   ): Promise<boolean> {
-    const { rows } = await sql`
-      with ${this.recording(workspaceId, writer, changes, step)} select from step`.execute(
-      this.database.tables(),
-    );
-    this.recorded(workspaceId, writer);
-    return rows.length > 0;
-  }
-
-  private recording(
-    workspaceId: string,
-    writer: Writer,
-    changes: readonly Change[],
-    step: RawBuilder<unknown>,
-  ): RawBuilder<unknown> {
     const mayMerge = this.recentRuns.mayHave(writer);
     this.recentRuns.note(writer);
-    return recording(workspaceId, writer, changes, step, mayMerge);
-  }
-
-  private recorded(workspaceId: string, writer: Writer): void {
+    const { rows } = await sql`
+      with ${recording(workspaceId, writer, changes, step, mayMerge)} select from step`.execute(
+      this.database.tables(),
+    );
     this.recentRuns.note(writer);
     this.topics.publish(changesTopic(workspaceId));
+    return rows.length > 0;
   }
 
   /**

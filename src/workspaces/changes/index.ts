@@ -12,7 +12,6 @@ export { ChangesService, type WorkspaceHead } from './changes.service.js';
 export { FileAuthors } from './file-authors.store.js';
 export { changeOf, type Destination, FileWriter } from './file-writer.js';
 export { changesTo, deletionsOf, entriesAt, manifestOf, movesOf } from './intent.js';
-export { JoinedWork, type JoinedWrite } from './joined-write.js';
 export { NoRoom } from './no-room.js';
 export { CHANGE_LOG_DAYS, NumberedChanges } from './numbered-changes.store.js';
 export { RecordedWrites } from './recorded-writes.js';

@@ -9,7 +9,6 @@ import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { ChangeLog } from './change-log.store.js';
 import type { Change } from './change-rows.store.js';
 import { type Intent, manifestOf, outcomeOf, replacedPaths, type Target } from './intent.js';
-import { JoinedWork, JoinedWrite } from './joined-write.js';
 import { WriteIntents } from './unrecorded.store.js';
 import type { Writer } from './writer.js';
 
@@ -19,8 +18,6 @@ const PAUSE_MS = 250;
 const RETRY_MS = 2000;
 /** Between looks whether writes of others have ended. */
 const ENDED_PAUSE_MS = 50;
-/** Changes of a write that another statement may record. */
-const MAX_JOINED = 100;
 
 export interface Beginning {
   /** Enters the intent, and saves what is there to the history. Throws where that fails: nothing may be written. */
@@ -43,8 +40,6 @@ export interface Done<T> {
 export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
   /** Writes made while the database was away, by workspace. */
   private readonly late = new Map<string, Map<string, () => Promise<void>>>();
-  /** Writes that other statements are to record, by workspace. */
-  private readonly joined = new Map<string, Set<JoinedWrite>>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -92,7 +87,6 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
 
   /** After this, the log has every write that has ended. */
   async catchUp(workspaceId: string): Promise<void> {
-    await Promise.all([...(this.joined.get(workspaceId) ?? [])].map(write => write.settle()));
     await this.settleLate(workspaceId);
     await this.recoverLost(workspaceId);
   }
@@ -113,7 +107,6 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
   }
 
   private async begin(workspaceId: string, writer: Writer, targets: readonly Target[]): Promise<Intent> {
-    await this.settleJoined(workspaceId, targets);
     await this.settleLate(workspaceId);
     const id = newId();
     try {
@@ -170,37 +163,7 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
       if (!(await this.changes.record(workspace_id, writer, changes, intent)))
         await this.recover(intent, changes);
     };
-    const alone = () => this.inTime(intent, record, PATIENCE_MS);
-    if (!(await this.leave(intent, changes, alone))) await alone();
-  }
-
-  /** Leaves the record of a write to the statement that tells of the work which it is part of, if there is one. */
-  private async leave(
-    intent: Intent,
-    changes: readonly Change[],
-    alone: () => Promise<void>,
-  ): Promise<boolean> {
-    const work = JoinedWork.current;
-    if (!work?.isOpen || changes.length > MAX_JOINED) return false;
-    const recording = await this.changes.recordingOf(intent, changes);
-    const paths = changes.flatMap(({ path, from }) => [path, ...(from ? [from] : [])]);
-    const { workspace_id: id } = intent;
-    const open = this.joined.get(id) ?? new Set();
-    return work.offer(() => {
-      const write = new JoinedWrite({ ...recording, paths, alone }, () => {
-        open.delete(write);
-        if (open.size === 0 && this.joined.get(id) === open) this.joined.delete(id);
-      });
-      this.joined.set(id, open.add(write));
-      return write;
-    });
-  }
-
-  /** What is at the targets is in the log before it is overwritten. */
-  private async settleJoined(workspaceId: string, targets: readonly Target[]): Promise<void> {
-    for (const write of this.joined.get(workspaceId) ?? [])
-      if (targets.some(({ path, from }) => write.touches(path) || (from && write.touches(from))))
-        await write.settle();
+    await this.inTime(intent, record, PATIENCE_MS);
   }
 
   /** Runs `work` now or, after `patienceMs` without a database, when it is back. */

@@ -219,23 +219,11 @@ export const MUTANTS = [
   ],
   [
     spending,
-    'unnest(array[organization_id, workspace_id]) scope_id',
-    'unnest(array[organization_id]) scope_id',
+    'unnest(array[${organization_id}, ${workspace_id}]::uuid[]) scope_id',
+    'unnest(array[${organization_id}]::uuid[]) scope_id',
     billing,
   ],
   [spending, 'where spent.spent_usd > 0 and spent.spent_usd >=', 'where spent.spent_usd <', billing],
-  [
-    spending,
-    'in (${run}.organization_id, ${run}.workspace_id) and b.hard',
-    'in (${run}.organization_id) and b.hard',
-    billing,
-  ],
-  [
-    spending,
-    'in (${run}.organization_id, ${run}.workspace_id) and b.hard',
-    'in (${run}.workspace_id) and b.hard',
-    billing,
-  ],
   // What is carried out once.
   [ledger, ' and r.commits_answer and ${this.rows.isFree}', ' and ${this.rows.isFree}', once],
   [ledger, 'r.commits_answer and ${this.rows.isFree} and', 'r.commits_answer and', once],

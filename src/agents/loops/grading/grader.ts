@@ -97,7 +97,7 @@ export class Grader {
     const silent = { onDelta: () => undefined, onRestart: () => undefined, onWait: () => undefined };
     try {
       const { result, costUsd } = await this.steps.call({
-        ...{ run: { ...run, chat_id, organization_id, workspace_id }, step, model, mayBeStopped: true },
+        ...{ run: { ...run, chat_id, organization_id, workspace_id }, step, model },
         input: { prompt: [...prompt], tools: GRADER_TOOLS },
         bytes: Buffer.byteLength(JSON.stringify(prompt)),
         ...{ responseSchema: verdictSchema(exhibit.rubric), signal, ...silent },

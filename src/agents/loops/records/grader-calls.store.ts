@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { StepUsage } from '#libs/model-client/index.js';
-import { enterModelCall } from '../../../identity/billing/index.js';
+import { enterModelCall, type PayingRun } from '../../../identity/billing/index.js';
 import { Database } from '../../../platform/database/index.js';
 import type { LoopRow } from './loop-state.js';
 
@@ -22,19 +22,20 @@ export class GraderCalls {
     { id, iteration }: Pick<LoopRow, 'id' | 'iteration'>,
     { model, usage, costUsd }: GraderCall,
   ): Promise<void> {
-    const paying = sql`graded`;
-    await sql`
-      with counted as (
-        update loop set spent_usd = spent_usd + ${costUsd}::float8 where id = ${id}
-        returning id, organization_id, workspace_id, chat_id, (actor ->> 'id')::uuid as created_by
-      ), noted as (
-        update loop_iteration set grading_usd = grading_usd + ${costUsd}::float8
-        where loop_id = ${id} and number = ${iteration} returning call_id
-      ), graded as (
-        select noted.call_id as id, organization_id, workspace_id, chat_id, created_by,
-          (select deployment_id from run where run.id = noted.call_id) as deployment_id
-        from counted, noted
-      ), ${sql.join(enterModelCall(paying, { step: null, model, usage, costUsd, isHeld: true }))}
-      select from graded`.execute(this.database.tables());
+    await this.database.transaction(async unit => {
+      await sql`update loop set spent_usd = spent_usd + ${costUsd}::float8 where id = ${id}`.execute(
+        unit.tables(),
+      );
+      const { rows } = await sql<PayingRun>`
+        with noted as (
+          update loop_iteration set grading_usd = grading_usd + ${costUsd}::float8
+          where loop_id = ${id} and number = ${iteration} returning call_id
+        )
+        select call_id as id, l.organization_id, l.workspace_id, l.chat_id, (l.actor ->> 'id')::uuid as created_by,
+          (select deployment_id from run where run.id = call_id) as deployment_id
+        from noted, loop l where l.id = ${id}`.execute(unit.tables());
+      const [paying] = rows;
+      if (paying) await enterModelCall(unit, paying, { step: null, model, usage, costUsd });
+    });
   }
 }
