@@ -11,9 +11,7 @@ import { PlansModule } from './plans/index.js';
 import { QuestionsModule } from './questions/index.js';
 import { RunsModule } from './runs/index.js';
 import { SubagentsModule } from './subagents/index.js';
-import { TasksModule } from './tasks/index.js';
 import { ToolsModule } from './tools/index.js';
-import { TurnsModule } from './turns/index.js';
 
 /** Agents: models, chats, subagents, and the runs in which they work. */
 @Module({
@@ -27,9 +25,7 @@ import { TurnsModule } from './turns/index.js';
     ApprovalsModule,
     QuestionsModule,
     RunsModule,
-    TasksModule,
     ToolsModule,
-    TurnsModule,
     MessagesModule,
     BudgetsModule,
     LoopsModule,

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { RunFiles } from '../../src/agents/runs/index.js';
+import { RunFiles } from '../../src/agents/runs/run-files.store.js';
 import { type AgentGround, messagesOf, startAgents } from '../harness/agent.js';
 import type { Json } from '../harness/client.js';
 

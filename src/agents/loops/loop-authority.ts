@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
-import { RunsStore } from '../runs/index.js';
-import { TaskIntake } from '../tasks/index.js';
+import { RunsStore, TaskIntake } from '../runs/index.js';
 import { type LoopRow, LoopsStore } from './records/index.js';
 
 /** Whom a loop acts for, and what limits it. */

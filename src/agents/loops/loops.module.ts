@@ -9,9 +9,7 @@ import { MessagesModule } from '../messages/index.js';
 import { ModelsModule } from '../models/index.js';
 import { RunsModule } from '../runs/index.js';
 import { SubagentsModule } from '../subagents/index.js';
-import { TasksModule } from '../tasks/index.js';
 import { ToolsModule } from '../tools/index.js';
-import { TurnsModule } from '../turns/index.js';
 import { GoalReader } from './goal/index.js';
 import { CheckScript, Grader, Grading, GradingClaims } from './grading/index.js';
 import { LoopAuthority } from './loop-authority.js';
@@ -33,9 +31,7 @@ import { Iterations, LoopBlockedTool, LoopEnds } from './running/index.js';
     SubagentsModule,
     ChatsModule,
     RunsModule,
-    TasksModule,
     ToolsModule,
-    TurnsModule,
     MessagesModule,
   ],
   controllers: [RoutesOf(LoopsService), LoopsController],

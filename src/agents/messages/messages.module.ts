@@ -6,7 +6,6 @@ import { ChatsModule } from '../chats/index.js';
 import { ModelsModule } from '../models/index.js';
 import { RunsModule } from '../runs/index.js';
 import { SubagentsModule } from '../subagents/index.js';
-import { TasksModule } from '../tasks/index.js';
 import { Deliveries } from './deliveries.js';
 import { MessagesService } from './messages.service.js';
 import { QueueService } from './queue.service.js';
@@ -14,15 +13,7 @@ import { UnattendedRuns } from './unattended-runs.js';
 
 /** Messages that people and programs send, and those that wait. */
 @Module({
-  imports: [
-    BillingModule,
-    ModelsModule,
-    SubagentsModule,
-    AttachmentsModule,
-    ChatsModule,
-    RunsModule,
-    TasksModule,
-  ],
+  imports: [BillingModule, ModelsModule, SubagentsModule, AttachmentsModule, ChatsModule, RunsModule],
   controllers: [RoutesOf(MessagesService), RoutesOf(QueueService)],
   providers: [Deliveries, MessagesService, QueueService, UnattendedRuns],
   exports: [UnattendedRuns],

@@ -7,9 +7,8 @@ import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { AttachmentsService } from '../attachments/index.js';
 import { ChatsService, ChatsStore, type CreateChat, isUnnamed, titleOf } from '../chats/index.js';
 import { estimateUsd, ModelCatalog, ModelSettingsStore, ResponseSchemas } from '../models/index.js';
-import { type NewRun, type RunChat, RunIntake, type RunModels } from '../runs/index.js';
+import { type NewRun, RunAcceptance, type RunChat, type RunModels, TaskIntake } from '../runs/index.js';
 import { SubagentsService } from '../subagents/index.js';
-import { TaskIntake } from '../tasks/index.js';
 import { Deliveries, type QueuePosition } from './deliveries.js';
 import { SendMessage, SentView } from './messages.dto.js';
 
@@ -24,7 +23,7 @@ export class MessagesService {
     private readonly chats: ChatsService,
     private readonly chatsStore: ChatsStore,
     private readonly deliveries: Deliveries,
-    private readonly intake: RunIntake,
+    private readonly acceptance: RunAcceptance,
     private readonly models: ModelSettingsStore,
     private readonly catalog: ModelCatalog,
     private readonly subagents: SubagentsService,
@@ -71,7 +70,7 @@ export class MessagesService {
     const begun = await this.withNewRun(actor, draft, input, async run => {
       await this.requireRoom(draft, run);
       const sent = sentView(run, draft.id, NEXT);
-      return (await this.intake.begin(draft, { ...run, title }, sent)) ? sent : undefined;
+      return (await this.acceptance.begin(draft, { ...run, title }, sent)) ? sent : undefined;
     });
     if (begun) return begun;
     // Another request made the chat since we looked: it is one like any other.
@@ -110,7 +109,7 @@ export class MessagesService {
     const pending = await this.deliveries.lock(unit, chat.id, run.delivery);
     const title = titleOf(run.text);
     const isNamed = isUnnamed(chat) && (await this.chatsStore.entitle(unit, chat.id, title));
-    await this.intake.add(unit, chat, isNamed ? { ...run, title } : run);
+    await this.acceptance.add(unit, chat, isNamed ? { ...run, title } : run);
     const placed = await this.deliveries.deliver(unit, { ...run, chatId: chat.id }, run.delivery, pending);
     return unit.answers(sentView(run, chat.id, placed));
   }

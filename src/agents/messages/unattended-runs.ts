@@ -5,7 +5,13 @@ import { newId, type UnitOfWork } from '../../platform/database/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { ChatsStore } from '../chats/index.js';
 import { estimateUsd, ModelCatalog, ModelSettingsStore } from '../models/index.js';
-import { type NewRun, type OnApproval, RunIntake, type RunModels, type Unattended } from '../runs/index.js';
+import {
+  type NewRun,
+  type OnApproval,
+  RunAcceptance,
+  type RunModels,
+  type Unattended,
+} from '../runs/index.js';
 import { Deliveries } from './deliveries.js';
 
 /** A run that no request starts. */
@@ -35,7 +41,7 @@ export type ReadyRun = UnattendedRun & { readonly models: RunModels };
 export class UnattendedRuns {
   constructor(
     private readonly chats: ChatsStore,
-    private readonly intake: RunIntake,
+    private readonly acceptance: RunAcceptance,
     private readonly deliveries: Deliveries,
     private readonly models: ModelSettingsStore,
     private readonly catalog: ModelCatalog,
@@ -76,7 +82,7 @@ export class UnattendedRuns {
         ...{ created_by: actor.id, task_of: null },
       });
     const pending = await this.deliveries.lock(unit, id, 'queue');
-    await this.intake.add(unit, { id, ...place, agent_name: ready.agentName, model: null }, run);
+    await this.acceptance.add(unit, { id, ...place, agent_name: ready.agentName, model: null }, run);
     await this.deliveries.deliver(unit, { ...run, chatId: id }, 'queue', pending);
     return { call_id: run.callId, chat_id: id };
   }

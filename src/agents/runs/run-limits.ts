@@ -61,11 +61,6 @@ export class RunLimits {
     above?.tasks.set(run.id, this);
   }
 
-  /** Whether any budget over the run limits its cost. */
-  get limitsCost(): boolean {
-    return this.parts.run.budget?.cost_usd !== undefined || this.parts.above?.limitsCost === true;
-  }
-
   /**
    * The limit that keeps the run from another model call; `ofAgent` is the limit of its agent, and `underWay` one
    * for a run that is in the middle of a step.

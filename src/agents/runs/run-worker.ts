@@ -2,82 +2,23 @@ import { setMaxListeners } from 'node:events';
 import { Processor, WorkerHost } from '@nestjs/bullmq';
 import {
   BeforeApplicationShutdown,
-  Injectable,
   OnApplicationBootstrap,
   OnModuleDestroy,
   OnModuleInit,
 } from '@nestjs/common';
 import { type Job, WaitingError } from 'bullmq';
 import { QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/index.js';
-import type { Actor } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { workerOptions } from '../../platform/jobs/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
 import { DrainTimer } from '../../platform/schedule/index.js';
-import { Topics } from '../../platform/topics/index.js';
+import { RunExecution } from './run-execution.js';
 import { type ClaimedRun, RUNS, RunQueue, type WorkerSlot } from './run-queue.store.js';
-import { endTopic } from './run-state.js';
 import { SUSPECT } from './run-turns.store.js';
 
 /** How long the answer to a claim may be on its way. */
 const UNKNOWN_MS = 5_000;
-
-/** How long it is known who started a run that is not at work here. */
-const ACCEPTED_MS = 10_000;
-
-/** Works on a claimed run until it has ended, waits, or `stopping` is aborted. */
-export type ExecuteRun = (run: ClaimedRun, stopping: AbortSignal) => Promise<void>;
-
-/** The port by which a worker hands a claimed run to whatever works on it: see `agents/turns`. Knows what is at work here. */
-@Injectable()
-export class RunExecutor {
-  private readonly starters = new Map<string, Actor>();
-  private work: ExecuteRun = () => Promise.reject(new Error('Nothing executes runs'));
-
-  constructor(private readonly topics: Topics) {}
-
-  register(work: ExecuteRun): void {
-    this.work = work;
-  }
-
-  /**
-   * Notes who is about to start a run that another process may work on, for so long as they are likely to begin to wait for
-   * its end; returns what forgets it.
-   */
-  expect(runId: string, actor: Actor): () => void {
-    return this.note(runId, actor, ACCEPTED_MS);
-  }
-
-  async execute(run: ClaimedRun, stopping: AbortSignal): Promise<void> {
-    const forget = this.note(run.id, run.actor);
-    try {
-      await this.work(run, stopping);
-    } finally {
-      forget();
-    }
-  }
-
-  /** Notes who started a run until it has ended, and no longer than `forMs` where that is given; returns what forgets it. */
-  private note(runId: string, actor: Actor, forMs?: number): () => void {
-    this.starters.set(runId, actor);
-    const forget = () => {
-      clearTimeout(timer);
-      unsubscribe();
-      if (this.starters.get(runId) === actor) this.starters.delete(runId);
-    };
-    // Published before the work returns: whoever asks after that must not wait for it.
-    const unsubscribe = this.topics.subscribe(endTopic(runId), forget);
-    const timer = forMs === undefined ? undefined : setTimeout(forget, forMs).unref();
-    return forget;
-  }
-
-  /** Whether the caller started the run, here and with the same credential, and it has not ended: its end is published. */
-  isOf(runId: string, { id, credential }: Actor): boolean {
-    const starter = this.starters.get(runId);
-    return starter?.id === id && starter.credential.id === credential.id;
-  }
-}
 
 /**
  * Executes runs in this process, so many at once, and releases them when the process shuts down. The queue says when to look
@@ -101,7 +42,7 @@ export class RunWorker
   private isPaused = false;
 
   constructor(
-    private readonly executor: RunExecutor,
+    private readonly execution: RunExecution,
     private readonly queue: RunQueue,
     private readonly leases: Leases,
     private readonly config: Config,
@@ -222,7 +163,7 @@ export class RunWorker
 
   private begin(run: ClaimedRun): void {
     const work = withLogContext({ run_id: run.id }, () =>
-      withQueryDeadline(QUERY_MS, () => this.executor.execute(run, this.stopping.signal)),
+      withQueryDeadline(QUERY_MS, () => this.execution.execute(run, this.stopping.signal)),
     )
       .catch((error: unknown) => this.log.error({ err: error }, 'executing a run failed'))
       .finally(() => {

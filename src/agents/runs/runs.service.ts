@@ -1,5 +1,5 @@
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import { type Actor, requireScope, type WorkspacePermission } from '../../platform/access/index.js';
+import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { dryRun, iso, isoOrNull } from '../../platform/database/index.js';
 import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
@@ -12,7 +12,6 @@ import { QuestionViews } from '../questions/index.js';
 import { RunStopper } from './run-control.js';
 import { RunEvents } from './run-events.service.js';
 import { endTopic, type RunRow } from './run-state.js';
-import { RunExecutor } from './run-worker.js';
 import {
   RunEventsInput,
   RunResultView,
@@ -41,7 +40,6 @@ export class RunsService implements BeforeApplicationShutdown {
     private readonly questions: QuestionViews,
     private readonly chats: ChatsStore,
     private readonly stopper: RunStopper,
-    private readonly executor: RunExecutor,
   ) {}
 
   @Action({
@@ -65,14 +63,9 @@ export class RunsService implements BeforeApplicationShutdown {
     const patience = wait === 0 || dryRun() ? undefined : this.patience(wait);
     try {
       const limit = patience?.signal;
-      if (limit && this.executor.isOf(call_id, actor)) {
-        // Who started a run may wait for its end; whether they may still read it is asked then.
-        requireScope(actor, 'chat.read');
-        await wakeUp.wait(limit);
-      }
       const run = await this.runs.require(actor, 'chat.read', call_id);
       if (chat_id && chat_id.toLowerCase() !== run.chat_id) throw new NotFound('No such run');
-      return this.view(limit ? await this.atEnd(run, wakeUp, limit) : run);
+      return this.view(limit ? await this.atEnd(actor, run, wakeUp, limit) : run);
     } finally {
       wakeUp.close();
       patience?.end();
@@ -157,15 +150,19 @@ export class RunsService implements BeforeApplicationShutdown {
     return { signal: over.signal, end };
   }
 
-  /** The run at its end, or as it stands when `limit` is aborted. */
-  private async atEnd(run: RunWithCalls, wakeUp: Subscription, limit: AbortSignal): Promise<RunWithCalls> {
-    if (run.status !== 'pending' || limit.aborted) return run;
-    for (;;) {
+  /** The run at its end, or as it stands when `limit` is aborted; whether the caller may read it is asked again then. */
+  private async atEnd(
+    actor: Actor,
+    run: RunWithCalls,
+    wakeUp: Subscription,
+    limit: AbortSignal,
+  ): Promise<RunWithCalls> {
+    let now = run;
+    while (now.status === 'pending' && !limit.aborted) {
       await wakeUp.wait(limit);
-      const now = await this.runs.findWithCalls(run.id);
-      if (!now) throw new NotFound('No such run');
-      if (now.status !== 'pending' || limit.aborted) return now;
+      now = await this.runs.require(actor, 'chat.read', run.id);
     }
+    return now;
   }
 
   private view(run: RunWithCalls): RunStatusView {

@@ -23,6 +23,6 @@ export {
   type ToolResult,
   type ToolScope,
 } from './tool-provider.js';
-export { Toolbox, ToolProviders } from './toolbox.js';
+export { type OpenedProvider, Toolbox, ToolProviders } from './toolbox.js';
 export { SESSION_NAME } from './tools.dto.js';
 export { ToolsModule } from './tools.module.js';

@@ -167,7 +167,7 @@ function leanOffer(tool: ToolOffer): ToolOffer {
   return offer;
 }
 
-interface OpenedProvider {
+export interface OpenedProvider {
   readonly names: readonly string[];
   readonly offered: readonly ToolOffer[];
   readonly tools: () => OpenTools;

@@ -109,7 +109,7 @@ export function inKeyedRequest<T>(request: KeyedRequest, work: () => T): T {
 }
 
 /** The request in whose name this happens, if it has a key and waits for its answer. */
-export function keyedRequest(): KeyedRequest | undefined {
+function keyedRequest(): KeyedRequest | undefined {
   const request = requests.getStore();
   return request?.isOpen ? request : undefined;
 }

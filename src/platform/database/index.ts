@@ -8,7 +8,6 @@ export {
   iso,
   isoOrNull,
   type KeyedRequest,
-  keyedRequest,
   RequestLost,
   type Row,
   storable,

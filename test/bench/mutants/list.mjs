@@ -127,12 +127,12 @@ export const MUTANTS = [
     rehearsing,
   ],
   [
-    'src/agents/runs/run-intake.store.ts',
+    'src/agents/runs/run-acceptance.store.ts',
     'dryRun() ? undefined : this.queue.reserve()',
     'this.queue.reserve()',
     rehearsing,
   ],
-  ['src/agents/turns/run-loop.ts', 'await this.authority.require(run);', '', doubting],
+  ['src/agents/runs/run-execution.ts', 'await this.authority.require(run);', '', doubting],
   [
     'src/agents/runs/run-authority.ts',
     'const ofAccess = [accessTopic(actor.id), credential',

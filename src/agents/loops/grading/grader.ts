@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { ModelError, type StepResult } from '#libs/model-client/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../../../workspaces/core/index.js';
 import { ResponseSchemas } from '../../models/index.js';
-import { StepCaller } from '../../turns/index.js';
+import { ModelCaller } from '../../runs/index.js';
 import { GraderCalls, type LoopRow, LoopsStore, type Verdict } from '../records/index.js';
 import { spentUp } from '../running/index.js';
 import { GraderFiles } from './grader-files.js';
@@ -39,7 +39,7 @@ interface Grading {
 @Injectable()
 export class Grader {
   constructor(
-    private readonly steps: StepCaller,
+    private readonly steps: ModelCaller,
     private readonly calls: GraderCalls,
     private readonly loops: LoopsStore,
     private readonly schemas: ResponseSchemas,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { DeltaWriter } from '#libs/delta-writer/index.js';
+import type { ResponseCheck } from '#libs/bounded-schema/index.js';
 import { ContextWindow, ModelError } from '#libs/model-client/index.js';
 import { AttachmentsStore, attach, hashesIn, weightOf } from '../attachments/index.js';
 import {
@@ -12,12 +12,15 @@ import {
   supersededResults,
   withoutResults,
 } from '../chats/index.js';
-import type { CallableModel } from '../models/index.js';
-import { LimitReached, type NewEvent, type RunEventType, stepRestarted } from '../runs/index.js';
-import { buildPrompt, type ModelAnswer, messagesOf, StepCaller, textOf } from './model-calls.js';
-import type { AttemptContext } from './run-attempt.js';
+import { type CallableModel, ResponseSchemas } from '../models/index.js';
+import { type ModelAnswer, ModelCaller } from './model-call.js';
+import { buildPrompt, messagesOf, textOf } from './prompt.js';
+import type { RunAttempt } from './run-attempt.js';
+import { LimitReached } from './run-limits.js';
+import type { ClaimedRun } from './run-queue.store.js';
+import { type NewEvent, stepRestarted } from './run-state.js';
+import type { RunTools } from './run-tools.js';
 import { SystemPrompts } from './system-prompt.js';
-import type { RunTools } from './tool-gateway.js';
 
 /** An answer, and how full the window is with it. */
 export type StepAnswer = ModelAnswer & { readonly context: ContextView };
@@ -30,30 +33,31 @@ interface Question {
   bytes: number;
 }
 
-/** The attempt in which models are asked, and where what they say goes. */
-interface Asking extends AttemptContext {
-  readonly deltas: DeltaWriter<RunEventType>;
-  readonly tools: RunTools;
-}
-
 /** Asks models on behalf of attempts. */
 @Injectable()
-export class ModelTurns {
+export class ModelSteps {
   constructor(
     readonly messages: MessagesStore,
-    readonly steps: StepCaller,
+    readonly caller: ModelCaller,
     readonly compactor: Compactor,
     readonly attachments: AttachmentsStore,
     readonly prompts: SystemPrompts,
+    private readonly schemas: ResponseSchemas,
   ) {}
 
-  open(asking: Asking): RunTurns {
-    return new RunTurns(this, asking);
+  /** Throws ModelUnusable where the organization may no longer use the run's model. */
+  check(run: ClaimedRun): Promise<void> {
+    return this.caller.check(run);
+  }
+
+  open(attempt: RunAttempt, tools: RunTools): ModelStep {
+    const { response_schema: schema } = attempt.run;
+    return new ModelStep(this, attempt, tools, schema && this.schemas.checkOf(schema));
   }
 }
 
 /** The model's turns in one attempt at a run: the conversation so far goes in, made shorter where it is too long. */
-export class RunTurns {
+export class ModelStep {
   private model: CallableModel;
   private window: ContextWindow;
   /** Models that are asked next where this one cannot answer. */
@@ -66,12 +70,15 @@ export class RunTurns {
   private readonly attached = new Map<string, Buffer>();
 
   constructor(
-    private readonly services: ModelTurns,
-    private readonly parts: Asking,
+    private readonly services: ModelSteps,
+    private readonly attempt: RunAttempt,
+    private readonly tools: RunTools,
+    /** What the answer must be valid against. */
+    readonly check: ResponseCheck | null,
   ) {
-    this.model = services.steps.open(parts.run.model);
+    this.model = services.caller.open(attempt.run.model);
     this.window = new ContextWindow(this.model.contextWindow);
-    this.others = [...parts.run.fallback_models];
+    this.others = [...attempt.run.fallback_models];
   }
 
   /**
@@ -79,7 +86,7 @@ export class RunTurns {
    * Throws LimitReached where making room has used up the budget.
    */
   async ask(step: number): Promise<StepAnswer> {
-    this.parts.limits.begin();
+    this.attempt.limits.begin();
     for (;;) {
       try {
         return await this.askOne(step);
@@ -91,12 +98,12 @@ export class RunTurns {
 
   /** Goes on to the next model that may be used; false where there is none. What was shown of the step is void. */
   private async fallBack(step: number, { message }: ModelError): Promise<boolean> {
-    const { steps } = this.services;
-    const { run, deltas, journal } = this.parts;
+    const { caller } = this.services;
+    const { run, deltas, journal } = this.attempt;
     for (let id = this.others.shift(); id !== undefined; id = this.others.shift()) {
-      if (!(await steps.isUsable(run, id))) continue;
+      if (!(await caller.isUsable(run, id))) continue;
       const from = this.model.id;
-      this.model = steps.open(id);
+      this.model = caller.open(id);
       this.window = new ContextWindow(this.model.contextWindow);
       deltas.restart(stepRestarted(step, { attempt: 1, delay_ms: 0, message }));
       await journal.append([
@@ -119,7 +126,7 @@ export class RunTurns {
       if (!isTooLong(error)) throw error;
       // The provider knows its window better than we do.
       const { message } = error;
-      this.parts.deltas.restart(stepRestarted(step, { attempt: 1, delay_ms: 0, message }));
+      this.attempt.deltas.restart(stepRestarted(step, { attempt: 1, delay_ms: 0, message }));
       const trimmed = await this.trim(step, question);
       const shorter = (await this.compact(step, trimmed ?? question)) ?? trimmed;
       if (!shorter) throw error;
@@ -130,12 +137,13 @@ export class RunTurns {
   /** Asks the provider how much of the window a question takes. */
   private async count({ rows, input, bytes }: Question): Promise<void> {
     const whole = rows.some(hasAttachment) ? await this.withAttachments(input) : input;
-    const tokens = await this.services.steps.count(this.model, whole, this.parts.signal);
+    const tokens = await this.services.caller.count(this.model, whole, this.attempt.signal);
     this.window.learn(tokens ?? null, bytes);
   }
 
   private async question(): Promise<Question> {
-    const { run, journal, check, tools } = this.parts;
+    const { check, tools } = this;
+    const { run, journal } = this.attempt;
     const { id: runId } = run;
     const rows = withoutResults(await journal.conversation.read(), this.leftOut);
     this.instructions ??= await this.services.prompts.of(run, tools);
@@ -150,20 +158,20 @@ export class RunTurns {
   }
 
   private async answer(step: number, { rows, input, bytes }: Question): Promise<StepAnswer> {
-    const answer = await this.services.steps.call({
-      run: this.parts.run,
+    const answer = await this.services.caller.call({
+      run: this.attempt.run,
       step,
       model: this.model,
       input: rows.some(hasAttachment) ? await this.withAttachments(input) : input,
       bytes,
-      responseSchema: this.parts.check?.schema,
-      signal: this.parts.signal,
-      onDelta: ({ type, text }) => this.parts.deltas.add(`${type}.delta`, text, { step }),
-      onRestart: why => this.parts.deltas.restart(stepRestarted(step, why)),
-      onWait: provider => this.parts.deltas.put({ type: 'step.waiting', data: { step, provider } }),
+      responseSchema: this.check?.schema,
+      signal: this.attempt.signal,
+      onDelta: ({ type, text }) => this.attempt.deltas.add(`${type}.delta`, text, { step }),
+      onRestart: why => this.attempt.deltas.restart(stepRestarted(step, why)),
+      onWait: provider => this.attempt.deltas.put({ type: 'step.waiting', data: { step, provider } }),
     });
     this.window.learn(answer.result.usage.input_tokens, bytes);
-    this.parts.limits.add(answer.costUsd);
+    this.attempt.limits.add(answer.costUsd);
     return { ...answer, context: this.contextAfter(step, answer, bytes) };
   }
 
@@ -177,7 +185,7 @@ export class RunTurns {
 
   /** Leaves out what later calls gave anew; undefined where there is no more of it. */
   private async trim(step: number, { bytes }: Question): Promise<Question | undefined> {
-    const { journal, deltas } = this.parts;
+    const { journal, deltas } = this.attempt;
     const superseded = supersededResults(await journal.conversation.read());
     const more = [...superseded].filter(result => !this.leftOut.has(result));
     if (more.length === 0) return undefined;
@@ -198,14 +206,14 @@ export class RunTurns {
   private async withAttachments(input: ModelInput): Promise<ModelInput> {
     const missing = hashesIn(input.prompt).filter(hash => !this.attached.has(hash));
     const read =
-      missing.length > 0 ? await this.services.attachments.bytesOf(this.parts.run.chat_id, missing) : [];
+      missing.length > 0 ? await this.services.attachments.bytesOf(this.attempt.run.chat_id, missing) : [];
     for (const [hash, bytes] of read) this.attached.set(hash, bytes);
     return { ...input, prompt: attach(input.prompt, this.attached, this.model.takes) };
   }
 
   /** Replaces older messages by a summary; undefined where there is nothing to summarize. */
   private async compact(step: number, { bytes }: Question): Promise<Question | undefined> {
-    const { id: runId, chat_id: chatId, number } = this.parts.run;
+    const { id: runId, chat_id: chatId, number } = this.attempt.run;
     const reader = { runId, model: this.model.id };
     const rows = withoutResults(await this.services.messages.conversation(chatId, number), this.leftOut);
     const summary = await this.services.compactor.summarize({
@@ -219,23 +227,23 @@ export class RunTurns {
       ask: input => this.summarizer(step, input),
     });
     if (!summary) return undefined;
-    await this.parts.journal.compacted(summary, [compacted(summary)]);
-    if (summary.usage) this.parts.limits.add(summary.costUsd);
-    const limit = this.parts.limits.reached(this.parts.tools.maxSteps, 1);
+    await this.attempt.journal.compacted(summary, [compacted(summary)]);
+    if (summary.usage) this.attempt.limits.add(summary.costUsd);
+    const limit = this.attempt.limits.reached(this.tools.maxSteps, 1);
     if (limit) throw new LimitReached(limit);
     return this.question();
   }
 
   private async summarizer(step: number, input: ModelInput): Promise<ModelAnswer> {
-    await this.parts.journal.append([
-      ...(await this.parts.deltas.handOver()),
+    await this.attempt.journal.append([
+      ...(await this.attempt.deltas.handOver()),
       { type: 'context.compacting', data: { step } },
     ]);
     const { model } = this;
-    const { run, signal } = this.parts;
+    const { run, signal } = this.attempt;
     const silent = { onDelta: () => undefined, onRestart: () => undefined, onWait: () => undefined };
     const bytes = inputBytes(input);
-    return this.services.steps.call({ run, step, model, input, bytes, signal, ...silent });
+    return this.services.caller.call({ run, step, model, input, bytes, signal, ...silent });
   }
 }
 

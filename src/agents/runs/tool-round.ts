@@ -1,21 +1,18 @@
-import type { DeltaWriter } from '#libs/delta-writer/index.js';
+import { Injectable } from '@nestjs/common';
 import { newId } from '../../platform/database/index.js';
-import type { AskedCall } from '../approvals/index.js';
-import type { NewQuestion } from '../questions/index.js';
-import {
-  type CallOutcome,
-  type NewEvent,
-  type PlannedCall,
-  type RunEventType,
-  type RunJournal,
-  toolStarted,
-} from '../runs/index.js';
-import { RoundActivity, TASK } from '../tasks/index.js';
+import { ApprovalWording, type AskedCall } from '../approvals/index.js';
+import { type NewQuestion, QuestionViews } from '../questions/index.js';
 import type { ToolResult } from '../tools/index.js';
-import type { AttemptEnds } from './attempt-ends.js';
-import { INTERRUPTED } from './model-calls.js';
-import type { TasksOnDemand } from './run-attempt.js';
-import type { RunTools } from './tool-gateway.js';
+import { CallResults } from './call-results.js';
+import { INTERRUPTED } from './prompt.js';
+import type { RunAttempt } from './run-attempt.js';
+import { RunAuthority } from './run-authority.js';
+import { RunEnds } from './run-ends.js';
+import type { CallOutcome } from './run-journal.js';
+import { type NewEvent, type PlannedCall, toolStarted } from './run-state.js';
+import type { RunTools } from './run-tools.js';
+import { RoundActivity, type Subtasks } from './subtasks.js';
+import { TASK } from './task-starter.js';
 
 /** The result of a call that was not begun because a message had come in. */
 const STEERED =
@@ -43,20 +40,24 @@ interface Left {
   readonly waiting: readonly OpenCall[];
 }
 
-/** How calls are brought to their results. */
-interface Work {
-  /** `activity` is that of a round with tasks. */
-  resultOf(call: OpenCall, activity: RoundActivity | undefined): Promise<CallOutcome | Unfinished>;
-  /** Before what comes next is looked at. */
-  ready(): Promise<void>;
-  /** Whether a call may be written down as started before its turn. */
-  mayStart(call: OpenCall): boolean;
-  /** Whether a call only reads, and so may be made together with those beside it that do. */
-  mayOverlap(call: OpenCall): boolean;
-}
-
 /** So many calls that only read are made at once. */
 const MAX_AT_ONCE = 8;
+
+/** Opens the rounds of attempts. */
+@Injectable()
+export class ToolRounds {
+  constructor(
+    readonly ends: RunEnds,
+    readonly results: CallResults,
+    readonly authority: RunAuthority,
+    readonly wording: ApprovalWording,
+    readonly questions: QuestionViews,
+  ) {}
+
+  open(attempt: RunAttempt, tools: RunTools, subtasks: Subtasks): ToolRound {
+    return new ToolRound(this, attempt, tools, subtasks);
+  }
+}
 
 /**
  * Brings the tool calls of one step to their results. Neighbours that only read are made together, up to {@link MAX_AT_ONCE};
@@ -68,20 +69,16 @@ export class ToolRound {
   private readonly started = new WeakSet<OpenCall>();
 
   constructor(
-    private readonly journal: RunJournal,
-    private readonly deltas: DeltaWriter<RunEventType>,
+    private readonly services: ToolRounds,
+    private readonly attempt: RunAttempt,
     private readonly tools: RunTools,
-    private readonly tasks: TasksOnDemand,
-    private readonly signal: AbortSignal,
-    /** Ends what else is under way in the run, where one call cannot go on. */
-    private readonly giveUp: (reason: unknown) => void,
-    private readonly ends: Pick<AttemptEnds, 'wait'>,
+    private readonly subtasks: Subtasks,
   ) {}
 
   /** Of the calls of a new step, those that may begin with it: what may have to wait does not. */
   planned(calls: readonly PlannedCall[]): PlannedCall[] {
     const others = calls.filter(({ tool }) => tool !== TASK);
-    const first = new Set(together(others, 0, call => this.mayOverlap(call)));
+    const first = new Set(this.together(others, 0));
     return calls.map(call => ({
       ...call,
       startsAtOnce: (call.startsAtOnce || first.has(call)) && this.tools.verdict(call) === 'make',
@@ -90,42 +87,30 @@ export class ToolRound {
 
   /** Runs the calls; `then` is appended with the last result. Throws RunWaits where all that is left to do is to wait for people. */
   async run(calls: readonly OpenCall[], then: NewEvent): Promise<void> {
-    const work: Work = {
-      resultOf: (call, activity) => this.outcome(call, activity),
-      ready: () => this.tools.refreshPolicy(),
-      mayStart: call => !this.isPressed && this.tools.verdict(call) === 'make',
-      mayOverlap: call => this.mayOverlap(call),
-    };
     for (let open = calls; ; ) {
-      const { toAsk, waiting } = await this.finishAll(open, work, [then]);
+      const { toAsk, waiting } = await this.finishAll(open, [then]);
       if (toAsk.length + waiting.length === 0) return;
-      await this.tasks.requestedAtRest(this.journal.steering.signal);
-      this.signal.throwIfAborted();
+      await this.subtasks.requestedAtRest(this.attempt.journal.steering.signal);
+      this.attempt.signal.throwIfAborted();
       if (toAsk.length > 0 && this.isPressed) {
         open = [...toAsk, ...waiting];
         continue;
       }
       if (toAsk.length > 0) await this.ask(toAsk);
-      if (await this.journal.waitForTasks()) throw new RunWaits();
+      if (await this.attempt.journal.waitForTasks()) throw new RunWaits();
       open = waiting;
     }
   }
 
   /** Gives every call the same answer instead of running it. */
   async refuse(calls: readonly OpenCall[], reason: string): Promise<void> {
-    await this.finishAll(calls, {
-      resultOf: async call => ({ output: call.mayHaveHappened ? INTERRUPTED : reason, isError: true }),
-      ready: async () => undefined,
-      mayStart: () => false,
-      mayOverlap: () => false,
-    });
+    for (const call of calls) {
+      const output = call.mayHaveHappened ? INTERRUPTED : reason;
+      await this.inTurn(() => this.finish(call, { output, isError: true }, [], []));
+    }
   }
 
-  private async finishAll(
-    calls: readonly OpenCall[],
-    { resultOf, ready, mayStart, mayOverlap }: Work,
-    then: NewEvent[] = [],
-  ): Promise<Left> {
+  private async finishAll(calls: readonly OpenCall[], then: NewEvent[]): Promise<Left> {
     let open = calls.length;
     let toAsk: readonly OpenCall[] = [];
     const waiting: OpenCall[] = [];
@@ -136,30 +121,33 @@ export class ToolRound {
     const activity = tasks.length > 0 ? new RoundActivity(1 + tasks.length) : undefined;
     const inOrder = async () => {
       for (let at = 0; at < others.length && toAsk.length === 0; ) {
-        this.signal.throwIfAborted();
-        const group = together(others, at, mayOverlap);
+        this.attempt.signal.throwIfAborted();
+        const group = this.together(others, at);
         at += group.length;
         const left = new Set<OpenCall>();
         let unfinished = group.length;
         const one = async (call: OpenCall) => {
-          const result = await resultOf(call, activity);
+          const result = await this.outcome(call, activity);
           unfinished -= 1;
           if (typeof result === 'string') left.add(call);
           if (unfinished > 0 || left.size > 0 || at === others.length)
             return typeof result === 'string' ? undefined : finish(call, result);
-          await ready();
-          const next = together(others, at, mayOverlap);
-          return finish(call, result as CallOutcome, next.filter(mayBegin));
+          await this.tools.gate.refresh();
+          const next = this.together(others, at);
+          return finish(
+            call,
+            result as CallOutcome,
+            next.filter(call => this.mayStart(call)),
+          );
         };
         await this.all(group.map(one));
         if (left.size > 0) toAsk = [...group.filter(call => left.has(call)), ...others.slice(at)];
       }
       activity?.rest();
     };
-    const mayBegin = (call: OpenCall) => !call.mayHaveHappened && mayStart(call);
     const task = async (call: OpenCall) => {
-      this.signal.throwIfAborted();
-      const result = await resultOf(call, activity);
+      this.attempt.signal.throwIfAborted();
+      const result = await this.outcome(call, activity);
       // It is at rest already.
       if (result === 'waits') return void waiting.push(call);
       if (result !== 'ask') await finish(call, result);
@@ -175,7 +163,7 @@ export class ToolRound {
       try {
         await work;
       } catch (error) {
-        if (works.length > 1) this.giveUp(error);
+        if (works.length > 1) this.attempt.abort(error);
         throw error;
       }
     });
@@ -200,11 +188,11 @@ export class ToolRound {
   ): Promise<void> {
     const { callId: id, tool, step } = call;
     const data = { id, tool, step, output: result.output, is_error: result.isError };
-    const events: NewEvent[] = [...(await this.deltas.handOver()), { type: 'tool.finished', data }];
+    const events: NewEvent[] = [...(await this.attempt.deltas.handOver()), { type: 'tool.finished', data }];
     for (const path of result.changed ?? []) events.push({ type: 'file.changed', data: { path, id } });
     if (result.plan) events.push({ type: 'plan.updated', data: { id, items: result.plan } });
     events.push(...starting.map(toolStarted), ...then);
-    await this.journal.finishCall(call, result, events, starting);
+    await this.attempt.journal.finishCall(call, result, events, starting);
     for (const next of starting) this.started.add(next);
   }
 
@@ -222,8 +210,20 @@ export class ToolRound {
       return { output: verdict.refusal, isError: true };
     }
     if (!call.startsAtOnce && !this.started.has(call))
-      await this.inTurn(() => this.journal.startCall(call, [toolStarted(call)]));
-    return this.call(call, () => this.tasks.opened().run(call, activity ?? new RoundActivity(1)));
+      await this.inTurn(() => this.attempt.journal.startCall(call, [toolStarted(call)]));
+    return this.call(call, () => this.subtasks.run(call, activity ?? new RoundActivity(1)));
+  }
+
+  /** Whether a call may be written down as started before its turn. */
+  private mayStart(call: OpenCall): boolean {
+    return !call.mayHaveHappened && !this.isPressed && this.tools.verdict(call) === 'make';
+  }
+
+  /** The calls from `at` on that are made together: neighbours that may overlap, or one call alone. */
+  private together(calls: readonly OpenCall[], at: number): readonly OpenCall[] {
+    const most = calls.slice(at, at + MAX_AT_ONCE);
+    const end = most.findIndex(call => !this.mayOverlap(call));
+    return most.slice(0, Math.max(1, end === -1 ? most.length : end));
   }
 
   /** A call that only reads, and about which no one has to be asked. */
@@ -233,13 +233,13 @@ export class ToolRound {
 
   /** Whether a message waits that no further call is to keep from entering. */
   private get isPressed(): boolean {
-    return this.journal.steering.waits || this.journal.steering.isInTheWay;
+    return this.attempt.journal.steering.waits || this.attempt.journal.steering.isInTheWay;
   }
 
   /** Asks about every call that needs it at once; the run goes on when all of them are decided. */
   private async ask(left: readonly OpenCall[]): Promise<never> {
     const { deadlineSeconds, fails } = this.tools.gate;
-    const now = await this.journal.databaseTime();
+    const now = await this.attempt.journal.databaseTime();
     const expires_at = new Date(now.getTime() + deadlineSeconds * 1000);
     const approvals: AskedCall[] = [];
     const questions: NewQuestion[] = [];
@@ -251,7 +251,7 @@ export class ToolRound {
       const question = this.tools.questionOf(call);
       if (question) {
         questions.push({ id, step, position, call_id: callId, ...question, expires_at });
-        const shown = { id: callId, step, ...question, link: this.tools.linkToQuestion(id), expires_at };
+        const shown = { id: callId, step, ...question, link: this.services.questions.linkTo(id), expires_at };
         events.push({ type: 'question.asked', data: { question_id: id, ...shown } });
         continue;
       }
@@ -259,7 +259,7 @@ export class ToolRound {
       if (!subject) continue;
       const { name: tool, effect } = subject;
       approvals.push({ id, step, position, call_id: callId, tool, effect, input, expires_at });
-      const shown = { id: callId, step, tool, effect, ...this.tools.wordsOn(id, tool, call), expires_at };
+      const shown = { id: callId, step, tool, effect, ...this.wordsOn(id, tool, call), expires_at };
       events.push({ type: 'approval.requested', data: { approval_id: id, ...shown } });
     }
     if (fails && approvals.length > 0) {
@@ -267,37 +267,35 @@ export class ToolRound {
       const names = approvals.map(({ tool }) => tool).join(', ');
       throw new ApprovalRequired(`${names} needs an approval, and this run was not to wait for one`);
     }
-    await this.ends.wait(this.journal, { approvals, questions }, events);
+    await this.services.ends.wait(this.attempt.journal, { approvals, questions }, events);
     throw new RunWaits();
   }
 
+  /** What watchers read of a call of `name` about which people are asked: no secrets, and the page on which to decide. */
+  private wordsOn(approvalId: string, name: string, { input }: PlannedCall) {
+    const { wording } = this.services;
+    const shown = wording.inputOf({ subject_kind: 'run_tool_call', tool: name, input });
+    return { summary: wording.of(name).summary, link: wording.linkTo(approvalId), input: shown };
+  }
+
+  /** Throws AuthorityLost where who started the run may not see its chat any more. */
   private async call(
     call: OpenCall,
     handOver: () => Promise<ToolResult | 'waits'>,
   ): Promise<CallOutcome | 'waits'> {
     const { tools } = this;
     const { callId, tool, input, step, position } = call;
-    const onOutput = (text: string) => this.deltas.add('tool.output', text, { id: callId });
+    const onOutput = (text: string) => this.attempt.deltas.add('tool.output', text, { id: callId });
     const place = { step, position };
     const hooks = {
-      ...{ place, signal: this.signal, yieldSignal: this.journal.steering.signal },
+      ...{ place, signal: this.attempt.signal, yieldSignal: this.attempt.journal.steering.signal },
       ...{ onOutput, handOver },
     };
+    await this.services.authority.requireAccess(this.attempt.run);
     const result = await tools.call(tool, input, hooks);
     if (result === 'waits') return result;
     // Killed because we stop: that is no result; the next attempt gives it the result that it was interrupted.
-    this.signal.throwIfAborted();
-    return { ...(await tools.fit(call, result)), hasRun: true };
+    this.attempt.signal.throwIfAborted();
+    return { ...(await this.services.results.fit(this.attempt.run, call, result)), hasRun: true };
   }
-}
-
-/** The calls from `at` on that are made together: neighbours that may overlap, or one call alone. */
-function together(
-  calls: readonly OpenCall[],
-  at: number,
-  mayOverlap: (call: OpenCall) => boolean,
-): readonly OpenCall[] {
-  const most = calls.slice(at, at + MAX_AT_ONCE);
-  const end = most.findIndex(call => !mayOverlap(call));
-  return most.slice(0, Math.max(1, end === -1 ? most.length : end));
 }

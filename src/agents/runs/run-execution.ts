@@ -7,18 +7,13 @@ import { problemOf } from '../../platform/errors/index.js';
 import { Log, withLogContext } from '../../platform/log/index.js';
 import { AuthorityLost } from '../../workspaces/core/index.js';
 import { ModelUnusable } from '../models/index.js';
-import {
-  type ClaimedRun,
-  RunAuthority,
-  RunExecutor,
-  type RunFault,
-  type RunJournal,
-  RunJournals,
-  RunLost,
-  RunQueue,
-  RunStopper,
-} from '../runs/index.js';
-import { type Above, RunAttempts } from './run-attempt.js';
+import type { RunAttempt } from './run-attempt.js';
+import { RunAttempts } from './run-attempts.js';
+import { RunAuthority } from './run-authority.js';
+import { RunStopper } from './run-control.js';
+import { type RunJournal, RunJournals } from './run-journal.js';
+import { type ClaimedRun, RunQueue } from './run-queue.store.js';
+import { type RunFault, RunLost } from './run-state.js';
 import { ApprovalRequired, RunWaits } from './tool-round.js';
 
 /** A run over which this many workers were lost is not given a further one. */
@@ -26,17 +21,15 @@ const MAX_LOST = 5;
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
 
-/** Under what a run is executed. */
-interface Circumstances {
-  /** Aborted when the process shuts down. */
-  readonly stopping: AbortSignal;
-  /** Of a task. */
-  readonly above?: Above;
+/** Where a task is executed: within an attempt at the run above it, in whose worker slot, and until `signal` is aborted. */
+interface Above {
+  readonly attempt: RunAttempt;
+  readonly signal: AbortSignal;
 }
 
 /** Executes runs to their end, from wherever an earlier worker left them. */
 @Injectable()
-export class RunLoop {
+export class RunExecution {
   constructor(
     private readonly attempts: RunAttempts,
     private readonly journals: RunJournals,
@@ -44,23 +37,29 @@ export class RunLoop {
     private readonly authority: RunAuthority,
     private readonly stopper: RunStopper,
     private readonly log: Log,
-    executor: RunExecutor,
-  ) {
-    executor.register((run, stopping) => this.execute(run.id, { stopping }, run));
+  ) {}
+
+  /** Works on a claimed run until it has ended, waits, or `stopping` is aborted, as it is when the process shuts down. */
+  execute(run: ClaimedRun, stopping: AbortSignal): Promise<void> {
+    return this.toItsEnd(run.id, stopping, undefined, run);
   }
 
   /**
    * Works until the run has ended, or until `stopping` is aborted: then the run is released as it is. Where the database is
    * lost on the way it begins a new attempt when the database is back.
    */
-  private async execute(runId: string, circumstances: Circumstances, claimed?: ClaimedRun): Promise<void> {
-    const { above, stopping } = circumstances;
+  private async toItsEnd(
+    runId: string,
+    stopping: AbortSignal,
+    above?: Above,
+    claimed?: ClaimedRun,
+  ): Promise<void> {
     const over = above?.signal ?? stopping;
     let run = claimed;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
       try {
         run ??= above ? await this.queue.claimTask(runId) : await this.queue.reclaim(runId);
-        if (run) await this.attempt(run, circumstances);
+        if (run) await this.attempt(run, stopping, above);
         return;
       } catch (error) {
         if (over.aborted) throw error;
@@ -71,27 +70,23 @@ export class RunLoop {
     }
   }
 
-  private attempt(run: ClaimedRun, circumstances: Circumstances): Promise<void> {
+  private attempt(run: ClaimedRun, stopping: AbortSignal, above: Above | undefined): Promise<void> {
     const context = { run_id: run.id, workspace_id: run.workspace_id ?? undefined };
-    return withLogContext(context, () => this.attemptNow(run, circumstances));
+    return withLogContext(context, () => this.attemptNow(run, stopping, above));
   }
 
-  private async attemptNow(run: ClaimedRun, circumstances: Circumstances): Promise<void> {
-    const { stopping, above } = circumstances;
-    const journal = this.journals.open(run, above?.steering);
+  private async attemptNow(run: ClaimedRun, stopping: AbortSignal, above: Above | undefined): Promise<void> {
+    const journal = this.journals.open(run, above?.attempt.journal.steering);
     const watch = this.authority.watch(run, journal.steering);
     try {
       if (run.lost >= MAX_LOST) throw new TooManyLost(run.lost);
       await this.authority.require(run);
-      await this.attempts.execute({
-        run,
-        journal,
-        claims: [above?.signal ?? stopping, watch.signal, this.queue.signal],
-        above: above?.limits,
-        executeTask: (task, under) => this.execute(task, { stopping, above: under }),
-      });
+      const claims = [above?.signal ?? stopping, watch.signal, this.queue.signal];
+      await this.attempts.execute(run, journal, claims, above?.attempt.limits, (id, attempt, signal) =>
+        this.toItsEnd(id, stopping, { attempt, signal }),
+      );
     } catch (error) {
-      await this.afterFault(run, journal, error, circumstances);
+      await this.afterFault(run, journal, error, stopping, above?.signal);
     } finally {
       watch.close();
     }
@@ -102,7 +97,8 @@ export class RunLoop {
     run: ClaimedRun,
     journal: RunJournal,
     error: unknown,
-    { stopping, above }: Circumstances,
+    stopping: AbortSignal,
+    above: AbortSignal | undefined,
   ): Promise<void> {
     if (error instanceof RunLost) return this.log.info({}, 'run: gone, or claimed by another worker');
     if (error instanceof RunWaits) return this.log.info({}, 'run: waits for people');
@@ -111,7 +107,7 @@ export class RunLoop {
       return this.log.info({}, 'run: released to the queue');
     }
     // The end of the run above, or its next attempt, decides what becomes of a task.
-    if (above?.signal.aborted) return;
+    if (above?.aborted) return;
     const fault = faultOf(error);
     if (fault.type === 'internal' && isOutage(error)) throw error;
     if (fault.type === 'internal') this.log.error({ err: error }, 'run: failed by an internal fault');

@@ -5,9 +5,13 @@ import { Config } from '../../platform/config/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
-import { type PlannedCall, type RunRow, RunsStore, runTopic, type Spent, TasksStore } from '../runs/index.js';
 import { failed, type ToolResult } from '../tools/index.js';
-import { type TaskGiver, TaskStarter } from './task-starter.js';
+import type { RunAttempt } from './run-attempt.js';
+import { type Spent } from './run-limits.js';
+import { type PlannedCall, type RunRow, runTopic, tasksTopic } from './run-state.js';
+import { RunsStore } from './runs.store.js';
+import { TaskStarter } from './task-starter.js';
+import { TasksStore } from './tasks.store.js';
 
 /** What a task does while it waits for a person. */
 interface TaskPause {
@@ -16,9 +20,6 @@ interface TaskPause {
   rest(): void;
   resume(): Promise<void>;
 }
-
-/** Executes what is left of a task within the attempt above it, until it ends or waits for a person, or `signal` is aborted. */
-type ExecuteTask = (id: string, signal: AbortSignal) => Promise<void>;
 
 /** Opens the tasks of runs. */
 @Injectable()
@@ -32,8 +33,13 @@ export class TaskRunner {
     readonly log: Log,
   ) {}
 
-  open(giver: TaskGiver, signal: AbortSignal, execute: ExecuteTask): RunTasks {
-    return new RunTasks(this, giver, signal, execute);
+  /** `allowlists` are those of the attempt's agent and of the agents above it. */
+  open(
+    attempt: RunAttempt,
+    allowlists: readonly (readonly string[])[],
+    execute: (id: string, signal: AbortSignal) => Promise<void>,
+  ): Subtasks {
+    return new Subtasks(this, attempt, allowlists, execute);
   }
 
   /** What the tasks of a run used before this attempt. */
@@ -46,7 +52,7 @@ export class TaskRunner {
  * The tasks of one attempt at a run: those that its calls hand over, and those that it starts through actions, from a script
  * in its sandbox, say. They are executed in the run's own worker slot, so none waits for one.
  */
-export class RunTasks {
+export class Subtasks {
   private readonly slots: Semaphore;
   /** Ids of the tasks that were handed over, by the positions of their calls. */
   private readonly begun = new Map<string, string>();
@@ -57,13 +63,18 @@ export class RunTasks {
   private requestedAtWork = 0;
   private looking: Promise<void> = Promise.resolve();
 
+  private readonly unsubscribe: () => void;
+
   constructor(
     private readonly runner: TaskRunner,
-    private readonly giver: TaskGiver,
-    private readonly signal: AbortSignal,
-    private readonly execute: ExecuteTask,
+    private readonly attempt: RunAttempt,
+    private readonly allowlists: readonly (readonly string[])[],
+    /** Executes what is left of a task until it ends or waits for a person, or `signal` is aborted. */
+    private readonly execute: (id: string, signal: AbortSignal) => Promise<void>,
   ) {
     this.slots = new Semaphore(runner.config.runLimits.tasks_at_once);
+    const topic = tasksTopic(attempt.run.id);
+    this.unsubscribe = runner.topics.subscribe(topic, () => this.lookForRequested());
   }
 
   /**
@@ -71,7 +82,7 @@ export class RunTasks {
    * the task waits for a person, and `idle` says that all others of its round do.
    */
   async run(call: PlannedCall, idle: IdleSignal): Promise<ToolResult | 'waits'> {
-    const { signal } = this;
+    const { signal } = this.attempt;
     try {
       return await this.inSlot(idle, async pause => {
         signal.throwIfAborted();
@@ -102,6 +113,7 @@ export class RunTasks {
 
   /** Executes requested tasks no further; they stay as they are. */
   async close(): Promise<void> {
+    this.unsubscribe();
     this.over.abort();
     await this.looking;
     await Promise.all(this.requested.values());
@@ -109,7 +121,8 @@ export class RunTasks {
 
   private async start(call: PlannedCall): Promise<string> {
     const position = `${call.step}/${call.position}`;
-    const id = this.begun.get(position) ?? (await this.runner.starter.start(this.giver, call));
+    const id =
+      this.begun.get(position) ?? (await this.runner.starter.start(this.attempt, this.allowlists, call));
     this.begun.set(position, id);
     return id;
   }
@@ -160,7 +173,7 @@ export class RunTasks {
     const { tasks, log } = this.runner;
     if (this.over.signal.aborted) return;
     try {
-      for (const id of await tasks.pending(this.giver.run.id, undefined, { requested: true }))
+      for (const id of await tasks.pending(this.attempt.run.id, undefined, { requested: true }))
         if (!this.requested.has(id) && !this.over.signal.aborted)
           this.requested.set(id, this.runRequested(id));
     } catch (error) {
@@ -183,7 +196,7 @@ export class RunTasks {
       this.requestedAtWork++;
     };
     try {
-      const until = AbortSignal.any([this.signal, signal]);
+      const until = AbortSignal.any([this.attempt.signal, signal]);
       await this.inSlot({ signal, rest, resume }, async pause => {
         if (!signal.aborted) await this.toItsEnd(id, pause, until);
       });

@@ -1,47 +1,86 @@
-import type { Limit } from '../../platform/actions/index.js';
-import { ASK_A_PERSON, isGrave } from '../../platform/actions/index.js';
-import type { ApprovalPolicy, ApprovalRow } from '../approvals/index.js';
-import type { QuestionRow } from '../questions/index.js';
-import type { OnApproval, PlannedCall, RunRow } from '../runs/index.js';
+import { Injectable } from '@nestjs/common';
+import { ASK_A_PERSON, isGrave, type Limit } from '../../platform/actions/index.js';
+import {
+  ApprovalPolicies,
+  type ApprovalPolicy,
+  type ApprovalRow,
+  ApprovalsStore,
+  DEFAULT_POLICY,
+  type PolicyWatch,
+} from '../approvals/index.js';
+import { type QuestionRow, QuestionsStore } from '../questions/index.js';
 import type { AgentGuide } from '../subagents/index.js';
 import type { CallSubject } from '../tools/index.js';
+import type { ExecutedRun } from './run-queue.store.js';
+import type { OnApproval, PlannedCall, RunRow } from './run-state.js';
 
 /** What becomes of a call: it is made, it is refused with these words, or a person is asked. */
 export type GateVerdict = 'make' | 'ask' | { readonly refusal: string };
 
-/** What people were asked in earlier attempts. */
-export interface Earlier {
-  readonly approvals: readonly ApprovalRow[];
-  readonly questions: readonly QuestionRow[];
+/** Opens the gates of runs. */
+@Injectable()
+export class CallGates {
+  constructor(
+    private readonly policies: ApprovalPolicies,
+    private readonly approvals: ApprovalsStore,
+    private readonly questions: QuestionsStore,
+  ) {}
+
+  /** A gate that has to {@link recall} before it is asked, and to be closed. */
+  open(run: ExecutedRun): CallGate {
+    return new CallGate(run, run.workspace_id === null ? null : this.policies.watch(run.workspace_id));
+  }
+
+  /** What people were asked in earlier attempts, and the policy as it is now. */
+  async recall(gate: CallGate, { id, attempt }: ExecutedRun): Promise<void> {
+    const [approvals, questions] = await Promise.all([
+      attempt > 1 ? this.approvals.ofRun(id) : [],
+      attempt > 1 ? this.questions.ofRun(id) : [],
+      gate.refresh(),
+    ]);
+    gate.recall(approvals, questions);
+  }
 }
 
 /** What the calls of one run need: nothing, an approval, or to be left alone. */
 export class CallGate {
-  private readonly decided: ReadonlyMap<string, ApprovalRow>;
-  private readonly allowed: ReadonlySet<string>;
-  private readonly asked: ReadonlyMap<string, QuestionRow>;
+  private policy: ApprovalPolicy = DEFAULT_POLICY;
+  private decided: ReadonlyMap<string, ApprovalRow> = new Map();
+  private allowed: ReadonlySet<string> = new Set();
+  private asked: ReadonlyMap<string, QuestionRow> = new Map();
 
   constructor(
-    private goesBy: ApprovalPolicy,
-    { approvals, questions }: Earlier,
     private readonly run: Pick<
       RunRow,
       'on_approval' | 'approval_seconds' | 'actor' | 'parent_id' | 'loop_id'
     >,
-  ) {
+    /** null where there is no workspace, and so no tools. */
+    private readonly watch: PolicyWatch | null,
+  ) {}
+
+  /** People were asked this in earlier attempts. */
+  recall(approvals: readonly ApprovalRow[], questions: readonly QuestionRow[]): void {
     this.decided = new Map(approvals.map(row => [placeOf(row), row]));
     this.asked = new Map(questions.map(row => [placeOf(row), row]));
     const forRun = approvals.filter(({ status, scope }) => status === 'allowed' && scope === 'run');
     this.allowed = new Set(forRun.map(({ tool }) => tool));
   }
 
-  get policy(): ApprovalPolicy {
-    return this.goesBy;
+  /**
+   * The policy holds as it stands by now. What counts as begun is not asked about again, so this is not called between that
+   * and the call.
+   */
+  async refresh(): Promise<void> {
+    if (this.watch) this.policy = await this.watch.now();
   }
 
-  /** Another policy holds from now on. What counts as begun is not asked about again, so not between that and the call. */
-  goBy(policy: ApprovalPolicy): void {
-    this.goesBy = policy;
+  /** The policy that this process knows of, without asking. */
+  get latestPolicy(): ApprovalPolicy {
+    return this.watch?.latest ?? DEFAULT_POLICY;
+  }
+
+  close(): void {
+    this.watch?.close();
   }
 
   private get onApproval(): OnApproval {

@@ -15,7 +15,6 @@ import type { RunBudget } from './run-limits.js';
 import { type ClaimedRun, claimedColumns, RunQueue, type WorkerSlot } from './run-queue.store.js';
 import { eventRows } from './run-rows.store.js';
 import { type Delivery, type NewEvent, NO_USAGE, type OnApproval, stepStarted } from './run-state.js';
-import { RunExecutor } from './run-worker.js';
 
 type Sql = RawBuilder<unknown>;
 
@@ -83,12 +82,11 @@ export interface NewTask {
 
 /** Writes the rows of new runs: of accepted messages, and of tasks. */
 @Injectable()
-export class RunIntake {
+export class RunAcceptance {
   constructor(
     private readonly database: Database,
     private readonly chats: ChatsStore,
     private readonly queue: RunQueue,
-    private readonly executor: RunExecutor,
   ) {}
 
   /** Adds a run to a chat, in a transaction that has locked it and makes the run runnable when its turn has come. */
@@ -104,8 +102,6 @@ export class RunIntake {
    */
   async begin(chat: NewChat, run: NewRun, answer: object): Promise<boolean> {
     const slot = dryRun() ? undefined : this.queue.reserve();
-    // Otherwise another process may have it before this one hears of the commit.
-    const forget = slot || dryRun() ? undefined : this.executor.expect(run.callId, run.actor);
     let begun: ClaimedRun | undefined;
     try {
       begun = await this.database.transaction(async unit => {
@@ -115,10 +111,7 @@ export class RunIntake {
         return added;
       });
     } finally {
-      if (!begun) {
-        slot?.release();
-        forget?.();
-      }
+      if (!begun) slot?.release();
     }
     if (!begun) return false;
     beforeSideEffect();

@@ -5,40 +5,28 @@ import { Events } from '../../platform/events/index.js';
 import { approvalOpened } from '../approvals/index.js';
 import { MAX_REPAIRS, schemaFailed } from '../models/index.js';
 import { questionOpened } from '../questions/index.js';
-import {
-  type Asked,
-  type FinishedStep,
-  type NewEvent,
-  type ReachedLimit,
-  type RunEnd,
-  type RunJournal,
-  RunQueue,
-  RunStopper,
-  RunsStore,
-  RunWriter,
-  runFinished,
-  stepFinished,
-  stepStarted,
-} from '../runs/index.js';
+import type { RunAttempt } from './run-attempt.js';
+import { RunStopper, runFinished } from './run-control.js';
+import { type Asked, type RunJournal } from './run-journal.js';
+import { type ReachedLimit } from './run-limits.js';
+import { RunQueue } from './run-queue.store.js';
+import { type FinishedStep, type RunEnd } from './run-rows.store.js';
+import { type NewEvent, stepFinished, stepStarted } from './run-state.js';
+import { RunWriter } from './run-writer.store.js';
+import { RunsStore } from './runs.store.js';
 
-/** What an attempt is about to end with. */
-interface LastStep {
-  readonly journal: RunJournal;
-  readonly step: FinishedStep;
-  /** Events that were not written yet. */
-  readonly rest: readonly NewEvent[];
+/** What may keep an attempt from ending with its answer. */
+interface AnswerCheck {
   readonly check: ResponseCheck | null;
   /** How often the model was told that its answer is not what was asked for. */
   readonly repairs: number;
-  /** It took long, and no client watches. */
-  readonly isLong: boolean;
   /** Whether a limit allows another step. */
   readonly mayGoOn: () => boolean;
 }
 
 /** How an attempt ends its run, or goes on instead. */
 @Injectable()
-export class AttemptEnds {
+export class RunEnds {
   constructor(
     private readonly database: Database,
     private readonly runs: RunsStore,
@@ -68,19 +56,16 @@ export class AttemptEnds {
   }
 
   /**
-   * The last step and the end of the run in one transaction, which also makes the chat's next run runnable. Where a message
+   * The last step and the end of the run in one transaction, with events of it that were not written yet, which also makes the chat's next run runnable. Where a message
    * waits to enter the run, and it may have another step, it goes on with that instead; and where the answer is not what was
    * asked for, the model is told so and answers again.
    */
-  async endWith({
-    journal,
-    step,
-    rest,
-    check,
-    repairs,
-    isLong,
-    mayGoOn,
-  }: LastStep): Promise<'ended' | 'steered' | 'repair'> {
+  async endWith(
+    { journal, isLong }: RunAttempt,
+    step: FinishedStep,
+    rest: readonly NewEvent[],
+    { check, repairs, mayGoOn }: AnswerCheck,
+  ): Promise<'ended' | 'steered' | 'repair'> {
     const { text: response, finish_reason } = step.result;
     const stopReason = STOP_REASONS[finish_reason] ?? 'end_turn';
     const { json, faults } = (await check?.read(response)) ?? {};

@@ -9,19 +9,6 @@ import { Conflict, Invalid, TooManyRequests } from '../../platform/errors/index.
 import { Topics } from '../../platform/topics/index.js';
 import type { NewChat } from '../chats/index.js';
 import { ModelCatalog, ModelSettingsStore, ResponseSchemas } from '../models/index.js';
-import {
-  type ExecutedRun,
-  type NewRun,
-  type PlannedCall,
-  RunIntake,
-  type RunJournal,
-  type RunLimits,
-  type RunRow,
-  RunsStore,
-  RunWriter,
-  TasksStore,
-  tasksTopic,
-} from '../runs/index.js';
 import { AGENT_NAME, type Subagent, SubagentsService } from '../subagents/index.js';
 import {
   inputOf,
@@ -33,6 +20,13 @@ import {
   ToolProviders,
   type ToolScope,
 } from '../tools/index.js';
+import { type NewRun, RunAcceptance, type RunModels } from './run-acceptance.store.js';
+import type { RunAttempt } from './run-attempt.js';
+import { type ExecutedRun } from './run-queue.store.js';
+import { type PlannedCall, type RunRow, tasksTopic } from './run-state.js';
+import { RunWriter } from './run-writer.store.js';
+import { RunsStore } from './runs.store.js';
+import { TasksStore } from './tasks.store.js';
 
 /** What the tool takes by which an agent hands work to a subagent. */
 export class TaskInput {
@@ -58,12 +52,6 @@ export class TaskInput {
   response_schema?: unknown;
 }
 
-interface LockedRun {
-  readonly run: RunRow;
-  /** Whether a budget over it limits its cost. */
-  readonly limitsCost: boolean;
-}
-
 /** How many tasks a run may have, and how deep below one that a person started. */
 @Injectable()
 export class TaskQuota {
@@ -71,6 +59,7 @@ export class TaskQuota {
     private readonly config: Config,
     private readonly writer: RunWriter,
     private readonly tasks: TasksStore,
+    private readonly catalog: ModelCatalog,
   ) {}
 
   /** Whether a run so many levels down may hand over tasks. */
@@ -80,9 +69,15 @@ export class TaskQuota {
 
   /**
    * The run, locked with those above it, so that tasks start one by one. Throws Conflict where it has ended, is too deep
-   * down or has had all its tasks; with `atOnce`, TooManyRequests where as many are at work as may be.
+   * down or has had all its tasks, and Invalid where a budget over it limits its cost and the price of a model of the task is
+   * not known; with `atOnce`, TooManyRequests where as many are at work as may be.
    */
-  async lock(unit: UnitOfWork, runId: string, { atOnce = false } = {}): Promise<LockedRun> {
+  async lock(
+    unit: UnitOfWork,
+    runId: string,
+    { model, fallback }: RunModels,
+    { atOnce = false } = {},
+  ): Promise<RunRow> {
     const run = await this.writer.lockRun(unit, runId);
     if (!run) throw new Conflict('The run has ended, so it can start nothing more');
     const { task_depth, tasks_at_once, tasks } = this.config.runLimits;
@@ -97,16 +92,9 @@ export class TaskQuota {
       throw new TooManyRequests(
         `A run has ${tasks_at_once} tasks at work at most; wait for the end of one (run_status_get), then try again`,
       );
-    return { run, limitsCost: limits_cost };
+    if (limits_cost) requirePrice(this.catalog, [model, ...fallback]);
+    return run;
   }
-}
-
-/** The run that hands over tasks, in the attempt under way. */
-export interface TaskGiver {
-  readonly run: ExecutedRun;
-  readonly journal: RunJournal;
-  readonly limits: RunLimits;
-  readonly allowlists: readonly (readonly string[])[];
 }
 
 /** Turns the call of an agent into a task, once. */
@@ -116,16 +104,18 @@ export class TaskStarter {
     private readonly tasks: TasksStore,
     private readonly subagents: SubagentsService,
     private readonly models: ModelSettingsStore,
-    private readonly catalog: ModelCatalog,
     private readonly quota: TaskQuota,
     private readonly schemas: ResponseSchemas,
-    private readonly intake: RunIntake,
+    private readonly acceptance: RunAcceptance,
     private readonly database: Database,
   ) {}
 
   /** The id of the task's run, made now unless an earlier attempt made it. A Problem says why there cannot be one. */
-  async start(giver: TaskGiver, call: PlannedCall): Promise<string> {
-    const { run, journal } = giver;
+  async start(
+    { run, journal }: RunAttempt,
+    toolsAbove: readonly (readonly string[])[],
+    call: PlannedCall,
+  ): Promise<string> {
     const earlier = run.attempt > 1 ? await this.tasks.find(run.id, call) : undefined;
     if (earlier) return earlier;
     const { agent: name, prompt: text, description, response_schema } = inputOf(TASK, TaskInput, call.input);
@@ -133,7 +123,7 @@ export class TaskStarter {
     const { actor, organization_id, workspace_id } = run;
     if (workspace_id === null) throw new Invalid('This chat has no workspace, so there are no agents');
     const agent = await this.subagents.require(actor, workspace_id, name);
-    const models = { model: await this.modelFor(giver, agent), fallback: [] };
+    const models = { model: await this.modelFor(run, agent), fallback: [] };
     const title = description?.trim() || `Task for ${agent.name}`;
     const place = { organization_id, workspace_id, created_by: actor.id, task_of: run.id };
     const chat = { id: newId(), title, agent_name: agent.name, model: null, ...place };
@@ -142,22 +132,18 @@ export class TaskStarter {
       ...{ budget: undefined, onApproval: run.on_approval, responseSchema: response_schema },
     };
     await this.database.transaction(async unit => {
-      await this.quota.lock(unit, run.id);
-      const limits = { depth: run.depth + 1, toolsAbove: giver.allowlists };
+      await this.quota.lock(unit, run.id, models);
       const data = { id: call.callId, text: `${agent.name}: ${title}\n`, task_call_id: task.callId };
       await journal.append([{ type: 'tool.output', data }], unit);
-      await this.intake.addTask(unit, { chat, run: task, call, ...limits });
+      await this.acceptance.addTask(unit, { chat, run: task, call, depth: run.depth + 1, toolsAbove });
     });
     return task.callId;
   }
 
   /** The agent's own model, else that of the run that hands the task over. */
-  private async modelFor({ run, limits }: TaskGiver, { name, model: own }: Subagent): Promise<string> {
-    const model = own
-      ? await this.models.resolve(run.organization_id, own, `the model of the agent ${name}`)
-      : run.model;
-    if (limits.limitsCost) requirePrice(this.catalog, [model]);
-    return model;
+  private async modelFor(run: ExecutedRun, { name, model }: Subagent): Promise<string> {
+    if (!model) return run.model;
+    return this.models.resolve(run.organization_id, model, `the model of the agent ${name}`);
   }
 }
 
@@ -168,9 +154,8 @@ export class TaskIntake {
     private readonly database: Database,
     private readonly quota: TaskQuota,
     private readonly runs: RunsStore,
-    private readonly intake: RunIntake,
+    private readonly acceptance: RunAcceptance,
     private readonly subagents: SubagentsService,
-    private readonly catalog: ModelCatalog,
     private readonly topics: Topics,
   ) {}
 
@@ -178,15 +163,14 @@ export class TaskIntake {
   async start(by: ActingRun, chat: NewChat, run: NewRun): Promise<void> {
     const toolsAbove = by.tools ?? (await this.toolsOf(by.id));
     await this.database.transaction(async unit => {
-      const { run: above, limitsCost } = await this.quota.lock(unit, by.id, { atOnce: true });
+      const above = await this.quota.lock(unit, by.id, run.models, { atOnce: true });
       const { id, organization_id, actor, on_approval, depth } = above;
       if (chat.workspace_id !== above.workspace_id)
         throw new Invalid('workspace_id: a run starts tasks in its own workspace alone');
-      if (limitsCost) requirePrice(this.catalog, [run.models.model, ...run.models.fallback]);
       const task = { ...run, actor, delivery: 'queue' as const, onApproval: run.onApproval ?? on_approval };
       const taskChat = { ...chat, organization_id, model: null, created_by: actor.id, task_of: id };
       if (
-        !(await this.intake.addTask(unit, {
+        !(await this.acceptance.addTask(unit, {
           chat: taskChat,
           run: task,
           call: null,

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { InstructionsStore } from '../instructions/index.js';
-import type { ExecutedRun } from '../runs/index.js';
 import {
   type AgentGuide,
   ASSISTANT,
@@ -12,7 +11,8 @@ import {
 } from '../subagents/index.js';
 import { PROMPT_TEMPLATE } from './prompt-template.js';
 import { ReachableHosts } from './reachable-hosts.js';
-import type { RunTools } from './tool-gateway.js';
+import type { ExecutedRun } from './run-queue.store.js';
+import type { RunTools } from './run-tools.js';
 
 const PLACES = /\{\{(\w+)\}\}/g;
 

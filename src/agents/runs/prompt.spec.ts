@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MessageRow } from '../chats/index.js';
 import { AgentGuide } from '../subagents/index.js';
-import { buildPrompt, INTERRUPTED } from './model-calls.js';
+import { buildPrompt, INTERRUPTED } from './prompt.js';
 import { PROMPT_TEMPLATE } from './prompt-template.js';
 import { type Circumstances, systemPrompt } from './system-prompt.js';
 

@@ -1,2 +1,0 @@
-export { StepCaller } from './model-calls.js';
-export { TurnsModule } from './turns.module.js';
