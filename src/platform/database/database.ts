@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { EntityManager, Kysely } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { storableText } from '#libs/fields/index.js';
 import { inTransaction, isDeadlock } from '#libs/resilient-postgres/index.js';
 import type { Schema } from './tables.js';
@@ -90,13 +90,8 @@ export function storable(value: unknown): string {
 export interface KeyedRequest {
   /** False once its answer is committed or has left: what goes on after that belongs to it no more. */
   readonly isOpen: boolean;
-  /** SQL: whether this process may still execute the request. Locks its row, so that this stays so until the commit. */
-  readonly isHeld: RawBuilder<boolean>;
-  /**
-   * SQL that keeps `view` as its answer, in the transaction of the work; without effect where the request is not held, or
-   * the condition `where` does not hold.
-   */
-  keep(view: unknown, where?: RawBuilder<unknown>): RawBuilder<unknown>;
+  /** Keeps `view` as its answer, in the transaction of the work; false where this process may not execute the request any more. */
+  keep(unit: UnitOfWork, view: unknown): Promise<boolean>;
   /** To be called once the transaction that kept the answer is committed. */
   committed(): void;
 }
@@ -122,8 +117,7 @@ export function answeringWith<T>(whole: (part: unknown) => unknown, work: () => 
     get isOpen() {
       return request.isOpen;
     },
-    isHeld: request.isHeld,
-    keep: (part, where) => request.keep(whole(part), where),
+    keep: (unit, part) => request.keep(unit, whole(part)),
     committed: () => request.committed(),
   };
   return requests.run(wrapped, work);
@@ -229,8 +223,7 @@ export class UnitOfWork {
   async answers<T>(view: T): Promise<T> {
     const request = keyedRequest();
     if (!request || dryRun()) return view;
-    const { rows } = await request.keep(view).execute(this.tables());
-    if (rows.length === 0) throw new RequestLost();
+    if (!(await request.keep(this, view))) throw new RequestLost();
     this.afterCommit(() => request.committed());
     return view;
   }

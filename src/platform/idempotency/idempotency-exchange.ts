@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { decrypt, encrypt } from '#libs/envelope/index.js';
-import type { KeyedRequest } from '../database/index.js';
+import type { KeyedRequest, UnitOfWork } from '../database/index.js';
 import type { RootKey, RootKeys } from '../vault/index.js';
 
 /** An answer as it went out: enough to send it again. */
@@ -100,21 +100,16 @@ export class Exchange implements KeyedRequest {
     return !this.settled && !this.isCommitted;
   }
 
-  get isHeld(): RawBuilder<boolean> {
-    return sql<boolean>`exists (
-      select from idempotent_request where holder = ${this.holder}::uuid and answer is null for update)`;
-  }
-
   /** The answer that was committed with the work. */
   get committedAnswer(): StoredAnswer | undefined {
     return this.isCommitted ? this.kept : undefined;
   }
 
-  keep(view: unknown, where?: RawBuilder<unknown>): RawBuilder<unknown> {
+  keep(unit: Pick<UnitOfWork, 'tables'>, view: unknown): Promise<boolean> {
     const body = Buffer.from(JSON.stringify(view) ?? '');
     this.kept =
       body.length <= MAX_ANSWER_BYTES ? this.answerOf(body) : this.withoutAnswer('too large to keep');
-    return keeping(this.holder, this.seal.close(this.kept), where);
+    return keepAnswer(unit, this.holder, this.seal.close(this.kept));
   }
 
   committed(): void {
@@ -143,15 +138,16 @@ export class Exchange implements KeyedRequest {
   }
 }
 
-/** SQL that keeps an answer for a request that is held, and has none yet. */
-export function keeping(
+/** Keeps an answer for a request that is held, and has none yet; false where it is not held. */
+export async function keepAnswer(
+  unit: Pick<UnitOfWork, 'tables'>,
   holder: string | undefined,
   sealed: Buffer,
-  where: RawBuilder<unknown> = sql`true`,
-): RawBuilder<unknown> {
-  return sql`
+): Promise<boolean> {
+  const { rows } = await sql`
     update idempotent_request set answer = ${sealed}, expires_at = now() + make_interval(hours => ${KEPT_HOURS})
-    where holder = ${holder}::uuid and answer is null and ${where} returning 1 as kept`;
+    where holder = ${holder}::uuid and answer is null returning 1 as kept`.execute(unit.tables());
+  return rows.length > 0;
 }
 
 export function unknownOutcome(what: string, { evidence }: Outcome): string {

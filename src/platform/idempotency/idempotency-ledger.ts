@@ -4,7 +4,7 @@ import { Database, newId, type Row } from '../database/index.js';
 import { TooManyRequests } from '../errors/index.js';
 import { Chore } from '../jobs/index.js';
 import { type LeasedRows, Leases } from '../leases/index.js';
-import { KEPT_HOURS, keeping } from './idempotency-exchange.js';
+import { KEPT_HOURS, keepAnswer } from './idempotency-exchange.js';
 
 /** What is kept for one credential at most. */
 export const MAX_KEPT_REQUESTS = 100_000;
@@ -149,8 +149,8 @@ export class IdempotencyLedger implements OnModuleInit {
    */
   async answer(holder: string, answer: Buffer): Promise<Buffer | 'lost' | undefined> {
     return this.ending(holder, async () => {
-      const { rows } = await keeping(holder, answer).execute(this.database.tables());
-      return rows.length > 0 ? undefined : ((await this.committed(holder)) ?? 'lost');
+      const isKept = await keepAnswer(this.database, holder, answer);
+      return isKept ? undefined : ((await this.committed(holder)) ?? 'lost');
     });
   }
 

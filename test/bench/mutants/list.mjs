@@ -231,9 +231,13 @@ export const MUTANTS = [
   [ledger, 'where r.expires_at < now()\n', 'where false\n', once],
   [ledger, "if (!fingerprint.equals(question.fingerprint)) return { state: 'other-request' };", '', once],
   [ledger, 'where holder = ${holder} and answer is null`', 'where holder = ${holder}`', once],
-  [exchange, 'and answer is null and ${where} returning', 'and ${where} returning', once],
-  [exchange, 'where holder = ${this.holder}::uuid and answer is null for update', 'where true', once],
-  ['src/platform/database/database.ts', 'if (rows.length === 0) throw new RequestLost();', '', once],
+  [exchange, 'where holder = ${holder}::uuid and answer is null', 'where holder = ${holder}::uuid', once],
+  [
+    'src/platform/database/database.ts',
+    'if (!(await request.keep(this, view))) throw new RequestLost();',
+    'await request.keep(this, view);',
+    once,
+  ],
   [
     'src/platform/idempotency/idempotency-ledger.ts',
     'if (requests + measured.admitted >=',

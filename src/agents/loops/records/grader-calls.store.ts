@@ -31,8 +31,8 @@ export class GraderCalls {
           update loop_iteration set grading_usd = grading_usd + ${costUsd}::float8
           where loop_id = ${id} and number = ${iteration} returning call_id
         )
-        select call_id as id, l.organization_id, l.workspace_id, l.chat_id, (l.actor ->> 'id')::uuid as created_by,
-          (select deployment_id from run where run.id = call_id) as deployment_id
+        select noted.call_id as id, l.organization_id, l.workspace_id, l.chat_id, (l.actor ->> 'id')::uuid as created_by,
+          (select deployment_id from run where run.id = noted.call_id) as deployment_id
         from noted, loop l where l.id = ${id}`.execute(unit.tables());
       const [paying] = rows;
       if (paying) await enterModelCall(unit, paying, { step: null, model, usage, costUsd });
