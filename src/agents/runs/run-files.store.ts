@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
 import { FileAuthors } from '../../workspaces/changes/index.js';
-import { type FileKnowledge, type KnownFile, KnownFiles } from '../../workspaces/files/index.js';
+import { type FileKnowledge, type KnownFile, type KnownFiles } from '../../workspaces/files/index.js';
 import type { RunKnowledge } from '../tools/index.js';
 
 declare global {
@@ -47,7 +47,7 @@ export class RunFiles {
 }
 
 /** What one call goes by, and what it learns. */
-class CallFiles extends KnownFiles {
+class CallFiles implements KnownFiles {
   private readonly own = new Map<string, string>();
 
   constructor(
@@ -55,9 +55,7 @@ class CallFiles extends KnownFiles {
     private readonly runId: string,
     /** What the calls of this attempt have seen. */
     private readonly seen: Map<string, string>,
-  ) {
-    super();
-  }
+  ) {}
 
   get files(): KnownFile[] {
     return [...this.own].map(([path, etag]) => ({ path, etag }));

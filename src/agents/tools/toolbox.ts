@@ -11,8 +11,6 @@ import {
   type ToolDeclaration,
 } from '../../platform/actions/index.js';
 import { Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
-import { writingAs } from '../../workspaces/changes/index.js';
-import { KnownFiles } from '../../workspaces/files/index.js';
 import { ToolNames } from '../subagents/index.js';
 import { fieldFault } from './field-fault.js';
 import { type FieldWords, leanSchema } from './lean-schema.js';
@@ -231,10 +229,7 @@ export class Toolbox implements ToolProvider, OnModuleInit {
     try {
       const fault = fieldFault(tool, input);
       if (fault) return failed(fault);
-      const checked = tool.check(input, context.workspaceId);
-      const { runId } = context;
-      const work = () => tool.run(context, checked);
-      return await (runId === undefined ? work() : writingAs({ type: 'run', id: runId }, work));
+      return await tool.run(context, tool.check(input, context.workspaceId));
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;
@@ -262,8 +257,9 @@ export class Toolbox implements ToolProvider, OnModuleInit {
         return tool && { name, effect: tool.effect, isNamed: false };
       },
       call: async (name, input, { signal, yieldSignal, onOutput }) => {
+        const own = known.ofCall();
         const context = {
-          actor,
+          actor: { ...actor, call: { runId, known: own } },
           workspaceId,
           runId,
           actions: inSandbox,
@@ -272,8 +268,7 @@ export class Toolbox implements ToolProvider, OnModuleInit {
           yieldSignal,
           onOutput,
         };
-        const own = known.ofCall();
-        const result = await KnownFiles.during(own, () => this.run(context, name, input));
+        const result = await this.run(context, name, input);
         return { ...result, seen: own.files };
       },
     };

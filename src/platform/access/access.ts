@@ -78,6 +78,15 @@ export interface Actor {
   readonly surface?: 'mcp';
   /** What led to it, where automations did. */
   readonly chain?: Chain;
+  /** The tool call of an agent's run that acts for them. */
+  readonly call?: ActingCall;
+}
+
+declare global {
+  /** A tool call of a run: what it writes is the run's. Features add what they go by in a call. */
+  interface ActingCall {
+    readonly runId: string;
+  }
 }
 
 /**

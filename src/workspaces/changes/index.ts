@@ -21,4 +21,4 @@ export { StorageMeter } from './storage-meter.js';
 export { StoredElsewhere } from './stored-elsewhere.js';
 export { WriteIntents } from './unrecorded.store.js';
 export { WorkspaceQuota } from './workspace-quota.js';
-export { sandboxWriterFor, type Writer, writerFor, writingAs } from './writer.js';
+export { sandboxWriterFor, type Writer, writerFor } from './writer.js';

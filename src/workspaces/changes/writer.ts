@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { type Actor, isApplication } from '../../platform/access/index.js';
 import type { Change } from './change-rows.store.js';
@@ -21,28 +20,22 @@ export interface Writer {
   readonly id: string;
 }
 
-const writers = new AsyncLocalStorage<Writer>();
-
-/** Runs work whose writes are attributed to `writer`, for whomever it acts. */
-export function writingAs<T>(writer: Writer, work: () => T): T {
-  return writers.run(writer, work);
-}
-
-/** The writer set around this work, else the run that called the action, else the actor. */
+/** The run that acts, or calls the action, else the actor. */
 export function writerFor(actor: Actor): Writer {
-  const writer = writers.getStore() ?? runOf(actor);
-  if (writer) return writer;
+  const run = runOf(actor);
+  if (run) return run;
   if (isApplication(actor)) return { type: 'application', id: actor.credential.id };
   return { type: actor.type, id: actor.id };
 }
 
 /** A command's writer: the run it belongs to, or a sandbox of the actor. */
 export function sandboxWriterFor(actor: Actor): Writer {
-  return writers.getStore() ?? runOf(actor) ?? { type: 'sandbox', id: actor.id };
+  return runOf(actor) ?? { type: 'sandbox', id: actor.id };
 }
 
 /** The run, of an agent or of an automation's script, that acts through the credential. */
-function runOf({ credential: { run, automation_run_id } }: Actor): Writer | undefined {
+function runOf({ call, credential: { run, automation_run_id } }: Actor): Writer | undefined {
+  if (call) return { type: 'run', id: call.runId };
   if (run) return { type: 'run', id: run.id };
   return automation_run_id === undefined ? undefined : { type: 'automation', id: automation_run_id };
 }

@@ -16,7 +16,7 @@ import {
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import { EditedView, EditFile, FilePath, fileTexts, WriteContent, WrittenView } from './files.dto.js';
 
-import { KnownFiles, requireSeen, requireUnchanged } from './known-files.js';
+import { requireSeen, requireUnchanged } from './known-files.js';
 import { teaching } from './near-paths.js';
 
 const WRITES = {
@@ -61,13 +61,15 @@ export class FileWritesService {
     const where = await this.open(actor, input);
     const content = decodeContent(input);
     const { workspaceId, path } = where;
-    const conditions = async (before: Entry | null) => ({
-      ...(await requireSeen(workspaceId, path, before)),
-      ...preconditions,
-    });
-    const options = KnownFiles.current ? { conditions } : preconditions;
-    const { entry, created } = await this.writer.write(where, content, options);
-    learn(entry);
+    const known = actor.call?.known;
+    const conditions = known && {
+      conditions: async (before: Entry | null) => ({
+        ...(await requireSeen(known, workspaceId, path, before)),
+        ...preconditions,
+      }),
+    };
+    const { entry, created } = await this.writer.write(where, content, conditions ?? preconditions);
+    learn(actor, entry);
     return { ...entry, created };
   }
 
@@ -124,10 +126,10 @@ export class FileWritesService {
     const write = () =>
       this.writes.run(workspace_id, writer, async ({ beforePlacing }) => {
         const check = (etag: string, shown: () => string) =>
-          requireUnchanged(workspace_id, { path, etag }, shown);
+          requireUnchanged(actor.call?.known, workspace_id, { path, etag }, shown);
         const options = { old_text, new_text, replace_all, ifMatch, beforePlacing, around, check };
         const { entry, ...edited } = await files.edit(path, options);
-        learn(entry);
+        learn(actor, entry);
         return { result: { ...entry, ...edited }, changes: [changeOf(entry, false)] };
       });
     return teaching(files, write, path);
@@ -140,8 +142,8 @@ export class FileWritesService {
   }
 }
 
-function learn({ path, etag }: Entry): void {
-  if (etag !== null) KnownFiles.current?.learned({ path, etag });
+function learn({ call }: Actor, { path, etag }: Entry): void {
+  if (etag !== null) call?.known.learned({ path, etag });
 }
 
 function decodeContent({ content, encoding }: WriteContent): string | Buffer {

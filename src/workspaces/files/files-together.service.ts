@@ -25,7 +25,7 @@ import {
   writerFor,
 } from '../changes/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
-import { KnownFiles, requireUnchanged } from './known-files.js';
+import { type KnownFiles, requireUnchanged } from './known-files.js';
 import { teaching } from './near-paths.js';
 import {
   ChangedFilesView,
@@ -104,7 +104,7 @@ export class FilesTogetherService {
         const { text, excerpt, at, line } = await inEdit(index, edits.length, () =>
           editText(path, before, edit),
         );
-        await requireDrafted(workspace_id, draft, path, () =>
+        await requireDrafted(actor.call?.known, workspace_id, draft, path, () =>
           excerptOf(before, at, at + edit.old_text.length, line),
         );
         await draft.write(path, text);
@@ -158,7 +158,7 @@ export class FilesTogetherService {
     const paths = patches.flatMap(one => (one.kind === 'update' && one.to ? [one.path, one.to] : [one.path]));
     return this.together(actor, { workspace_id, files, paths }, async draft => {
       const told = new Map<string, Told>();
-      for (const one of patches) await applyOne(workspace_id, draft, one, told);
+      for (const one of patches) await applyOne(actor.call?.known, workspace_id, draft, one, told);
       return told;
     });
   }
@@ -186,7 +186,7 @@ export class FilesTogetherService {
           },
         });
         for (const { path, after } of changes)
-          if (after?.etag) KnownFiles.current?.learned({ path, etag: after.etag });
+          if (after?.etag) actor.call?.known.learned({ path, etag: after.etag });
         return { result: { files: viewsOf(changes, told) }, changes: changes.map(logged) };
       });
     return teaching(files, change);
@@ -205,6 +205,7 @@ async function inEdit<T>(index: number, count: number, work: () => Promise<T>): 
 }
 
 async function applyOne(
+  known: KnownFiles | undefined,
   workspaceId: string,
   draft: Draft,
   patch: FilePatch,
@@ -220,11 +221,11 @@ async function applyOne(
   }
   const before = await draft.read(path);
   if (kind === 'delete') {
-    await requireDrafted(workspaceId, draft, path, () => linesFrom(before, 1));
+    await requireDrafted(known, workspaceId, draft, path, () => linesFrom(before, 1));
     return draft.remove(path);
   }
   const { text, changes, inexact } = await hunksApplied(before, patch);
-  await requireDrafted(workspaceId, draft, path, () => linesFrom(before, changes[0]?.line ?? 1));
+  await requireDrafted(known, workspaceId, draft, path, () => linesFrom(before, changes[0]?.line ?? 1));
   const notes = inexact.map(({ hunk, but }) => `Hunk ${hunk} was found where the lines differ in ${but}`);
   const shown = changes.slice(0, MAX_SHOWN_CHANGES).map(({ line, lines }) => numbered(lines, line));
   const excerpt = [
@@ -260,13 +261,14 @@ async function hunksApplied(text: string, { path, hunks }: Extract<FilePatch, { 
 
 /** Of a file that was not drafted by an earlier part of the same change. */
 async function requireDrafted(
+  known: KnownFiles | undefined,
   workspaceId: string,
   draft: Draft,
   path: string,
   shown: () => string,
 ): Promise<void> {
   const { etag } = (await draft.before(path)) ?? {};
-  if (etag) await requireUnchanged(workspaceId, { path, etag }, shown);
+  if (etag) await requireUnchanged(known, workspaceId, { path, etag }, shown);
 }
 
 /** Lines of a text as it is now, for who did not see it. */

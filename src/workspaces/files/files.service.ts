@@ -31,7 +31,6 @@ import {
   ReadContent,
   StatFile,
 } from './files.dto.js';
-import { KnownFiles } from './known-files.js';
 import { teaching } from './near-paths.js';
 import { textOrImage } from './text-or-image.js';
 
@@ -188,7 +187,7 @@ export class FilesService {
       (rendered ? await this.documents.read(files, { ...input, path }) : undefined) ??
       textOrImage(files, path, { start_line, end_line });
     const read = await teaching(files, work, path);
-    KnownFiles.current?.learned(read);
+    actor.call?.known.learned(read);
     return read;
   }
 

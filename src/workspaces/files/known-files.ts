@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Preconditions } from '#libs/http-files/index.js';
 import { type Entry, quotePath } from '#libs/workspace-fs/index.js';
 import { Conflict } from '../../platform/errors/index.js';
@@ -15,38 +14,28 @@ export interface KnownFile {
  */
 export type FileKnowledge = 'known' | 'changed' | 'unseen';
 
-const current = new AsyncLocalStorage<KnownFiles>();
-
-/**
- * What a run has read and written, so that it overwrites nothing that it has not seen. Whoever keeps it says so with
- * {@link KnownFiles.during}; other callers have `If-Match`.
- */
-export abstract class KnownFiles {
-  static get current(): KnownFiles | undefined {
-    return current.getStore();
-  }
-
-  /** Runs work that goes by what is known; undefined: nothing is. */
-  static during<T>(known: KnownFiles | undefined, work: () => T): T {
-    return known ? current.run(known, work) : work();
-  }
-
+/** What a run has read and written, so that it overwrites nothing that it has not seen; other callers have `If-Match`. */
+export interface KnownFiles {
   /** It was read, or written, and is like this. */
-  abstract learned(file: KnownFile): void;
+  learned(file: KnownFile): void;
+  knowledgeOf(workspaceId: string, file: KnownFile): Promise<FileKnowledge>;
+}
 
-  abstract knowledgeOf(workspaceId: string, file: KnownFile): Promise<FileKnowledge>;
+declare global {
+  interface ActingCall {
+    readonly known: KnownFiles;
+  }
 }
 
 const SINCE = 'was changed by someone else since this run read it';
 
 /** What a whole new content is written on condition of. Throws Conflict where it would take the place of what was not seen. */
 export async function requireSeen(
+  known: KnownFiles,
   workspaceId: string,
   path: string,
   there: Entry | null,
 ): Promise<Preconditions> {
-  const known = KnownFiles.current;
-  if (!known) return {};
   if (!there) return { ifNoneMatch: '*' };
   const { etag, size } = there;
   if (etag === null || size === 0) return {};
@@ -66,11 +55,11 @@ export async function requireSeen(
  * as they are now: who has seen them may make it again.
  */
 export async function requireUnchanged(
+  known: KnownFiles | undefined,
   workspaceId: string,
   file: KnownFile,
   shown: () => string,
 ): Promise<void> {
-  const known = KnownFiles.current;
   if (!known || (await known.knowledgeOf(workspaceId, file)) !== 'changed') return;
   known.learned(file);
   throw new Conflict(
