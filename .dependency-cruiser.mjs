@@ -104,6 +104,15 @@ export default {
       to: { path: '^node_modules/(kysely|pg)/' },
     },
     {
+      name: 'parts-of-statements-stay-in-their-feature',
+      comment:
+        'A *-rows.store.ts has parts of statements that write. Others get a method that takes the unit of work; see also ' +
+        'scripts/lint-rules/writes-stay-whole.grit.',
+      severity: 'error',
+      from: { path: '^src/.*/index\\.ts$' },
+      to: { path: '-rows\\.store\\.ts$' },
+    },
+    {
       name: 'libs-stand-alone',
       comment:
         'A lib could be published as it is, so it knows nothing of the service or of another lib. Pass in what it needs. exact-json takes the place of a part of the language, and depends on nothing.',

@@ -115,6 +115,13 @@ const PLANTED: Record<string, { files: Files; refused: string[] }> = {
     refused: ['libs/parser/egg.ts'],
   },
   'sql-in-stores': planted('src/identity/people/people.controller.ts', 'kysely'),
+  'parts-of-statements-stay-in-their-feature': {
+    files: {
+      'src/identity/pets/index.ts': imports('./pet-rows.store.js'),
+      'src/identity/pets/pet-rows.store.ts': '',
+    },
+    refused: ['src/identity/pets/index.ts'],
+  },
   'libs-stand-alone': planted('libs/writer/writer.ts', '#libs/parser/index.js'),
   'libs-through-their-index': planted('src/platform/clock/zones.ts', '#libs/parser/inner.js'),
   'no-tests-in-the-service': planted('src/platform/clock/tested.ts', '../../../test/fakes/mailbox.js'),
@@ -163,5 +170,41 @@ describe('the walls between the folders', () => {
     const files = Object.assign({}, ALLOWED, ...plants.map(plant => plant.files));
     const expected = plants.flatMap(({ rule, refused = [] }) => refused.map(file => `${rule}: ${file}`));
     expect(await refusals(files)).toEqual(expected.sort());
+  });
+});
+
+describe('parts of statements that write', () => {
+  const BIOME = path.join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
+  const RULE = path.join(ROOT, 'scripts/lint-rules/writes-stay-whole.grit');
+  const SQL = "import { sql } from 'kysely';\n";
+
+  /** The lines of a store that the rule refuses. */
+  async function refused(store: string): Promise<number[]> {
+    const folder = await mkdtemp(path.join(tmpdir(), 'statements-'));
+    try {
+      await writeFile(path.join(folder, 'biome.json'), JSON.stringify({ plugins: [RULE] }));
+      await writeFile(path.join(folder, 'pets.store.ts'), SQL + store);
+      const checked = run(BIOME, ['lint', 'pets.store.ts'], { cwd: folder });
+      const { stderr } = await checked.catch((error: { stderr: string }) => error);
+      return [...stderr.matchAll(/pets\.store\.ts:(\d+):\d+ plugin/g)].map(([, line]) => Number(line));
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  }
+
+  it.each([
+    ['a constant', 'export const rows = sql`insert into pet (id) values (1)`;\n'],
+    ['an arrow function', 'export const rows = (run: unknown) => sql`delete from pet using ${run}`;\n'],
+    ['a function', 'export function rows() { return sql`x as (update pet p set a = 1)`; }\n'],
+  ])('are not exported as %s', async (_, store) => expect(await refused(store)).toEqual([2]));
+
+  it('may be read, executed, or kept in the file', async () => {
+    const fine = [
+      'export const reads = sql`exists (select 1 from pet)`;',
+      'export const add = (unit: Unit) => sql`insert into pet (id) values (1)`.execute(unit.tables());',
+      'const own = sql`insert into pet (id) values (1)`;',
+      'export { own as other };',
+    ];
+    expect(await refused(fine.join('\n'))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { Field } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../core/index.js';
-import { CHANGE_KINDS } from './change-rows.store.js';
+import { CHANGE_KINDS } from './change.js';
 import { WRITER_TYPES } from './writer.js';
 
 export class WatchChanges extends WorkspaceId {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Entry, WorkspaceFs, WriteOptions, Written } from '#libs/workspace-fs/index.js';
-import type { Change } from './change-rows.store.js';
+import type { Change } from './change.js';
 import { manifestOf } from './intent.js';
 import { RecordedWrites } from './recorded-writes.js';
 import { type KeptRoom, WorkspaceQuota } from './workspace-quota.js';

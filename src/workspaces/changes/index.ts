@@ -1,3 +1,4 @@
+export { type Change, COALESCE_MS } from './change.js';
 export {
   ChangeLog,
   changesTopic,
@@ -5,7 +6,6 @@ export {
   type Keeper,
   type LoggedChange,
 } from './change-log.store.js';
-export { type Change, COALESCE_MS } from './change-rows.store.js';
 export { ChangeView, WriterView } from './changes.dto.js';
 export { ChangesModule } from './changes.module.js';
 export { ChangesService, type WorkspaceHead } from './changes.service.js';

@@ -1,5 +1,5 @@
 import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
-import type { Change } from './change-rows.store.js';
+import type { Change } from './change.js';
 import type { Writer } from './writer.js';
 
 export type Manifest = readonly (readonly [path: string, etag: string | null])[];

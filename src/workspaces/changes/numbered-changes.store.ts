@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
+import { COALESCE_MS } from './change.js';
 import { isOfWorkspace, type LoggedChange } from './change-log.store.js';
-import { COALESCE_MS } from './change-rows.store.js';
 
 /** How long the log of changes to files is kept, from which event streams resume. */
 export const CHANGE_LOG_DAYS = 30;

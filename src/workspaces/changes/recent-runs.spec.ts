@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { COALESCE_MS } from './change-rows.store.js';
+import { COALESCE_MS } from './change.js';
 import { RecentRuns } from './recent-runs.js';
 
 let now = 0;

@@ -1,4 +1,4 @@
-import { COALESCE_MS } from './change-rows.store.js';
+import { COALESCE_MS } from './change.js';
 import type { Writer } from './writer.js';
 
 /**

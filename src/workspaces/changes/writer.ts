@@ -1,6 +1,6 @@
 import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { type Actor, isApplication } from '../../platform/access/index.js';
-import type { Change } from './change-rows.store.js';
+import type { Change } from './change.js';
 
 export const WRITER_TYPES = [
   'user',
