@@ -29,7 +29,7 @@ afterAll(async () => {
   await service.stop();
 }, PATIENCE);
 
-/** Sends a message to a process whose statement then stands still in the database; `work` goes on before it is let go. */
+/** Sends a message to a process whose commit then stands still in the database; `work` goes on before it is let go. */
 async function standingStill(
   chat_id: string,
   work: (parts: {
@@ -38,7 +38,7 @@ async function standingStill(
     repeat: () => Promise<Json>;
   }) => Promise<void>,
 ): Promise<void> {
-  const still = await Standstill.begin(service, { table: 'chat', event: 'before insert' });
+  const still = await Standstill.begin(service, { table: 'chat', event: 'after insert', inCommit: true });
   try {
     const port = await freePort();
     const subject = await processes.start({

@@ -5,6 +5,13 @@ import type { TestService } from '../harness/service.js';
 const PATIENCE = 200_000;
 const LOCK = 4_711;
 
+interface Where {
+  readonly table: string;
+  readonly event: string;
+  readonly when?: string;
+  readonly inCommit?: boolean;
+}
+
 /** Statements that stand still in the middle of a database's work until they are let go, by a trigger that waits. */
 export class Standstill {
   private constructor(
@@ -12,11 +19,17 @@ export class Standstill {
     private readonly table: string,
   ) {}
 
-  /** `event` is what the trigger is for, as in `create trigger`: `before insert`; `when` its condition. */
+  /**
+   * `event` is what the trigger is for, as in `create trigger`: `before insert`; `when` its condition. With `inCommit`, what
+   * stands still is the commit of such a statement, and `event` an `after` one.
+   */
   static async begin(
     { database }: TestService,
-    { table, event, when = 'true' }: { table: string; event: string; when?: string },
+    { table, event, when = 'true', inCommit = false }: Where,
   ): Promise<Standstill> {
+    const [made, isLate] = inCommit
+      ? ['create constraint trigger', 'deferrable initially deferred']
+      : ['create or replace trigger', ''];
     const lock = new pg.Client({ connectionString: database.url });
     await lock.connect();
     await lock.query('select pg_advisory_lock($1)', [LOCK]);
@@ -25,7 +38,7 @@ export class Standstill {
         perform pg_advisory_xact_lock_shared(${LOCK});
         return new;
       end $$;
-      create or replace trigger stand_still ${event} on ${table} for each row when (${when})
+      ${made} stand_still ${event} on ${table} ${isLate} for each row when (${when})
         execute function stand_still();`);
     return new Standstill(lock, table);
   }

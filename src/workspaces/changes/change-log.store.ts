@@ -98,7 +98,7 @@ export class ChangeLog {
     workspaceId: string,
     writer: Writer,
     changes: readonly Change[],
-    begun?: Pick<Intent, 'id' | 'recorded'>,
+    begun?: Pick<Intent, 'id' | 'recorded' | 'entered_at'>,
   ): Promise<boolean> {
     for (let at = 0; at === 0 || at < changes.length; at += BATCH) {
       const batch = await withRevisions(
@@ -108,7 +108,7 @@ export class ChangeLog {
       );
       if (batch.length === 0 && !begun) break;
       const step = stepOf(begun, at, at + batch.length === changes.length ? null : at + batch.length);
-      if (!(await this.recordBatch(workspaceId, writer, batch, step))) return false;
+      if (!(await this.recordBatch(workspaceId, writer, batch, step, begun?.entered_at))) return false;
     }
     return true;
   }
@@ -118,11 +118,12 @@ export class ChangeLog {
     writer: Writer,
     changes: readonly Change[],
     step: RawBuilder<unknown>,
+    since: string | undefined,
   ): Promise<boolean> {
     const mayMerge = this.recentRuns.mayHave(writer);
     this.recentRuns.note(writer);
     const { rows } = await sql`
-      with ${recording(workspaceId, writer, changes, step, mayMerge)} select from step`.execute(
+      with ${recording(workspaceId, writer, changes, step, { mayMerge, since })} select from step`.execute(
       this.database.tables(),
     );
     this.recentRuns.note(writer);

@@ -22,14 +22,15 @@ export function isAt(column: PathColumn, workspaceId: string, path: RawBuilder<s
 
 /**
  * Common table expressions that record changes of a workspace: `present` locks it, which has to come first; without a row in
- * `step`, nothing is recorded. Without `mayMerge`, the log has no change of the writer with which these could be one.
+ * `step`, nothing is recorded. Without `mayMerge`, the log has no change of the writer with which these could be one. Which are
+ * recent enough for that was decided when the write began, at `since`: what is not has been captured since.
  */
 export function recording(
   workspaceId: string,
   { type, id }: Writer,
   changes: readonly Change[],
   step: Sql,
-  mayMerge = true,
+  { mayMerge = true, since }: { mayMerge?: boolean; since?: string | undefined } = {},
 ): Sql {
   const runId = type === 'run' ? id : null;
   const given = sql`
@@ -52,7 +53,7 @@ export function recording(
         ) c
         where c.id is null and not c.captured and c.writer_type = ${type} and c.writer_id = ${id}
           and c.kind <> 'moved' and g.kind <> 'moved'
-          and c.created_at > now() - ${COALESCE_MS} * interval '1 millisecond'
+          and c.created_at > ${since ?? sql`now()`}::timestamptz - ${COALESCE_MS} * interval '1 millisecond'
       ), merged as (
         update workspace_change c set size = n.size, etag = n.etag, revision = n.revision, changed_at = now(), kind = case
           when c.kind = 'created' and n.kind = 'modified' then 'created'

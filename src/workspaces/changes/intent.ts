@@ -25,6 +25,8 @@ export interface Intent {
   /** How many of its changes are in the log. */
   readonly recorded: number;
   readonly began_at: string;
+  /** When it began by the clock of the database; absent: its process is gone. */
+  readonly entered_at?: string;
 }
 
 /** File times come from a coarse clock that lags, and some disks keep whole seconds. */

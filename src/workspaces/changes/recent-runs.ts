@@ -1,6 +1,9 @@
 import { COALESCE_MS } from './change.js';
 import type { Writer } from './writer.js';
 
+/** A write merges into what was new when it began, which may be a while ago when it is recorded. */
+const KEPT_MS = 10 * COALESCE_MS;
+
 /**
  * The runs whose changes this process has recorded a moment ago: into those, what they change next may merge. A run is at work
  * in one process at a time; where another has recorded something of it just now, two changes stay that could have been one.
@@ -24,7 +27,7 @@ export class RecentRuns {
   }
 
   private forgetOld(): void {
-    const oldest = performance.now() - COALESCE_MS;
+    const oldest = performance.now() - KEPT_MS;
     for (const [id, at] of this.last) {
       if (at > oldest) return;
       this.last.delete(id);

@@ -55,7 +55,13 @@ export class WriteIntents {
     const risk = paths.length === 0 ? sql`false` : await this.changes.risk(workspaceId, writer, paths);
     const holder = this.leases.processId;
     const begun = new Date().toISOString();
-    const { rows } = await sql<{ from_seq: string | null; risk: boolean; others: string[]; gone: boolean }>`
+    const { rows } = await sql<{
+      from_seq: string | null;
+      entered_at: string;
+      risk: boolean;
+      others: string[];
+      gone: boolean;
+    }>`
       with begun as (
         insert into workspace_write
           (id, workspace_id, holder, writer_type, writer_id, targets, from_seq, began_at)
@@ -65,7 +71,7 @@ export class WriteIntents {
         from workspace where id = ${workspaceId} for key share
         returning from_seq
       )
-      select (select from_seq from begun) as from_seq, ${risk} as risk, array(
+      select (select from_seq from begun) as from_seq, now() as entered_at, ${risk} as risk, array(
         select holder from workspace_write where workspace_id = ${workspaceId} and holder <> ${holder}::uuid
         limit ${MAX_OTHERS}
       ) as others, not exists (select from begun) and exists (
@@ -84,6 +90,7 @@ export class WriteIntents {
         from_seq: row?.from_seq ?? '0',
         recorded: 0,
         began_at: begun,
+        entered_at: row?.entered_at,
       },
       isAtRisk: row?.risk !== false,
       isCrossed:
