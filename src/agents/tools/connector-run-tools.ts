@@ -52,19 +52,14 @@ class CallRecord {
   files: number;
 }
 
-/** What it stands on. */
-interface Means {
-  readonly usable: UsableTools;
-  readonly calls: ConnectorCalls;
-  readonly runner: ActionRunner;
-}
-
 /** The tools of connectors as one agent run may use them. Refusals are results for the model; internal faults are thrown. */
 export class RunConnectorTools implements OpenTools {
   private known: ReadonlyMap<string, ConnectorTool>;
 
   constructor(
-    private readonly means: Means,
+    private readonly usable: UsableTools,
+    private readonly calls: ConnectorCalls,
+    private readonly runner: ActionRunner,
     private readonly scope: ToolScope,
     readonly offered: readonly ToolOffer[],
     tools: readonly ConnectorTool[],
@@ -114,7 +109,7 @@ export class RunConnectorTools implements OpenTools {
     const require = () => this.require(asked);
     const { signal, onOutput } = hooks;
     const { text, files, isError } = await this.recorded(asked, given, require, found =>
-      this.means.calls.call(
+      this.calls.call(
         found,
         { actor, workspaceId, callName, input: given },
         { signal, onProgress: message => onOutput(`${message.slice(0, 500)}\n`) },
@@ -126,8 +121,8 @@ export class RunConnectorTools implements OpenTools {
   /** The tool as it stands now. Where it counts as more than what was asked about, it has to be asked about again. */
   private async require(asked: ConnectorTool): Promise<ConnectorTool> {
     const { actor, workspaceId } = this.scope;
-    const found = await this.means.calls.require(actor, workspaceId, asked.callName);
-    this.known = byName(await this.means.usable.of(actor, workspaceId));
+    const found = await this.calls.require(actor, workspaceId, asked.callName);
+    this.known = byName(await this.usable.of(actor, workspaceId));
     if (EFFECTS.indexOf(found.tool.effect) > EFFECTS.indexOf(asked.tool.effect))
       throw new Conflict(`${asked.callName} counts as ${found.tool.effect} by now: call it again`);
     return found;
@@ -152,7 +147,7 @@ export class RunConnectorTools implements OpenTools {
         return { organization_id: found.connector.organization_id, workspace_id: workspaceId };
       },
     };
-    await this.means.runner.recorded(caller, what, async () => {
+    await this.runner.recorded(caller, what, async () => {
       result = await work(found as ConnectorTool);
       const { isError: is_error, text, files } = result;
       return { is_error, characters: text.length, files: files.length };
@@ -162,7 +157,7 @@ export class RunConnectorTools implements OpenTools {
 
   private async search({ query, connector, limit = DEFAULT_FOUND }: SearchTools): Promise<ToolResult> {
     const { actor, workspaceId, guide } = this.scope;
-    const all = await this.means.usable.of(actor, workspaceId);
+    const all = await this.usable.of(actor, workspaceId);
     this.known = byName(all);
     const usable = all.filter(
       tool =>
@@ -172,7 +167,7 @@ export class RunConnectorTools implements OpenTools {
     );
     const found = query ? ranked(usable, query) : usable;
     const shown = found.slice(0, limit);
-    const definitions = await this.means.usable.pinned(shown);
+    const definitions = await this.usable.pinned(shown);
     const tools = shown.map(({ callName: name, connector: { name: of }, tool: { effect } }, at) => ({
       ...{ name, connector: of, effect, description: definitions[at]?.description },
       input_schema: definitions[at]?.inputSchema,

@@ -97,7 +97,7 @@ export class ConnectorTools implements ToolProvider, OnModuleInit {
     const offerable = isAllowed ? all.filter(tool => allowsTool(guide, tool) && !objectionTo(tool)) : [];
     const offered = isFew(offerable) ? await this.offersOf(offerable) : SEARCH_OFFERS;
     const { usable, calls, runner } = this;
-    const tools = new RunConnectorTools({ usable, calls, runner }, scope, offered, all);
+    const tools = new RunConnectorTools(usable, calls, runner, scope, offered, all);
     return { names: [...all.map(({ callName }) => callName), ...this.names], tools };
   }
 
