@@ -15,6 +15,8 @@ export interface ToolContext {
   readonly workspaceId: string;
   /** The agent's run that calls, where one does: its writes are the run's. */
   readonly runId?: string;
+  /** What that run has seen of files. */
+  readonly known?: KnownFiles;
   readonly signal: AbortSignal;
   /** Aborted when the tool should end soon with what it has: a message waits. */
   readonly yieldSignal?: AbortSignal;

@@ -229,7 +229,10 @@ export class Toolbox implements ToolProvider, OnModuleInit {
     try {
       const fault = fieldFault(tool, input);
       if (fault) return failed(fault);
-      return await tool.run(context, tool.check(input, context.workspaceId));
+      const checked = tool.check(input, context.workspaceId);
+      const { actor, runId, known } = context;
+      const caller = runId === undefined ? actor : { ...actor, call: { runId, known } };
+      return await tool.run({ ...context, actor: caller }, checked);
     } catch (error) {
       const problem = problemOf(error);
       if (!problem) throw error;
@@ -259,7 +262,8 @@ export class Toolbox implements ToolProvider, OnModuleInit {
       call: async (name, input, { signal, yieldSignal, onOutput }) => {
         const own = known.ofCall();
         const context = {
-          actor: { ...actor, call: { runId, known: own } },
+          actor,
+          known: own,
           workspaceId,
           runId,
           actions: inSandbox,

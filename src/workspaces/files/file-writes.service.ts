@@ -143,7 +143,7 @@ export class FileWritesService {
 }
 
 function learn({ call }: Actor, { path, etag }: Entry): void {
-  if (etag !== null) call?.known.learned({ path, etag });
+  if (etag !== null) call?.known?.learned({ path, etag });
 }
 
 function decodeContent({ content, encoding }: WriteContent): string | Buffer {

@@ -186,7 +186,7 @@ export class FilesTogetherService {
           },
         });
         for (const { path, after } of changes)
-          if (after?.etag) actor.call?.known.learned({ path, etag: after.etag });
+          if (after?.etag) actor.call?.known?.learned({ path, etag: after.etag });
         return { result: { files: viewsOf(changes, told) }, changes: changes.map(logged) };
       });
     return teaching(files, change);

@@ -187,7 +187,7 @@ export class FilesService {
       (rendered ? await this.documents.read(files, { ...input, path }) : undefined) ??
       textOrImage(files, path, { start_line, end_line });
     const read = await teaching(files, work, path);
-    actor.call?.known.learned(read);
+    actor.call?.known?.learned(read);
     return read;
   }
 

@@ -23,7 +23,7 @@ export interface KnownFiles {
 
 declare global {
   interface ActingCall {
-    readonly known: KnownFiles;
+    readonly known?: KnownFiles;
   }
 }
 
