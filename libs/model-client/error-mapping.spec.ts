@@ -1,4 +1,4 @@
-import { APICallError, type LanguageModelV4 } from '@ai-sdk/provider';
+import { APICallError, JSONParseError, type LanguageModelV4, TypeValidationError } from '@ai-sdk/provider';
 import { DemoModel } from './demo-model.js';
 import { toModelError } from './error-mapping.js';
 import type { ModelErrorKind } from './model-error.js';
@@ -70,6 +70,19 @@ describe('the kind of a model error', () => {
     ['a programming error', new RangeError('out of range'), 'unknown', false],
   ])('is right for %s', (_name, thrown, kind, retryable) => {
     expect(toModelError(thrown, MODEL)).toMatchObject({ kind, retryable });
+  });
+
+  it('says where an answer is not what the protocol says, and nothing else of it', () => {
+    const cause = { issues: [{ path: ['usage', 'prompt_tokens'], message: 'Too small' }] };
+    const unread = new TypeValidationError({ value: { secret: 'word' }, cause });
+    expect(toModelError(unread, MODEL)).toMatchObject({
+      kind: 'unknown',
+      message: expect.stringMatching(
+        /could not be read: usage\.prompt_tokens is not what the protocol says\.$/,
+      ),
+    });
+    const broken = new JSONParseError({ text: 'word', cause: new SyntaxError('x') });
+    expect(toModelError(broken, MODEL).message).not.toContain('word');
   });
 
   it('reads the wait that Google asks for in the body', () => {

@@ -1,4 +1,4 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { JSONParseError, type LanguageModelV4, TypeValidationError } from '@ai-sdk/provider';
 import { readRetryAfter } from './backoff.js';
 import { type Failure, readFailure } from './failure.js';
 import { ModelError, type ModelErrorKind } from './model-error.js';
@@ -18,6 +18,8 @@ export function toModelError(thrown: unknown, model: LanguageModelV4): ModelErro
   if (thrown instanceof ModelError) return thrown;
   // An SDK wraps what ended the body.
   if (thrown instanceof Error && thrown.cause instanceof ModelError) return thrown.cause;
+  if (TypeValidationError.isInstance(thrown) || JSONParseError.isInstance(thrown))
+    return malformedAnswer(thrown, model);
   const failure = readFailure(thrown);
   const verdict = RULES.find(rule => rule.applies(failure)) ?? UNKNOWN;
   const status = failure.status === undefined ? '' : ` (${failure.status})`;
@@ -32,6 +34,15 @@ export function toModelError(thrown: unknown, model: LanguageModelV4): ModelErro
       cause: failure.cause,
     },
   );
+}
+
+/** What an SDK could not read names all of it in its message, and the rules of a schema. */
+function malformedAnswer({ cause }: Error, model: LanguageModelV4): ModelError {
+  const { issues = [] } = (cause ?? {}) as { issues?: readonly { path?: readonly PropertyKey[] }[] };
+  // Of several forms that an answer may have, each says where it differs.
+  const [place] = issues.map(({ path = [] }) => path.map(String).join('.')).filter(Boolean);
+  const where = place ? `: ${shorten(place)} is not what the protocol says.` : '.';
+  return new ModelError('unknown', `The answer of ${modelLabel(model)} could not be read${where}`);
 }
 
 interface Words {

@@ -166,10 +166,14 @@ function merge(
 
 function readUsage(usage: LanguageModelV4Usage | undefined): StepUsage {
   return {
-    input_tokens: usage?.inputTokens.total ?? null,
-    output_tokens: usage?.outputTokens.total ?? null,
-    cache_read_tokens: usage?.inputTokens.cacheRead ?? null,
-    cache_write_tokens: usage?.inputTokens.cacheWrite ?? null,
-    reasoning_tokens: usage?.outputTokens.reasoning ?? null,
+    input_tokens: counted(usage?.inputTokens.total),
+    output_tokens: counted(usage?.outputTokens.total),
+    cache_read_tokens: counted(usage?.inputTokens.cacheRead),
+    cache_write_tokens: counted(usage?.inputTokens.cacheWrite),
+    reasoning_tokens: counted(usage?.outputTokens.reasoning),
   };
 }
+
+/** Null for what is no count of tokens: a provider may say anything. */
+const counted = (tokens: number | undefined): number | null =>
+  tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : null;
