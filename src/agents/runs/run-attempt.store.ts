@@ -18,6 +18,7 @@ export type Attempt = Pick<RunRow, 'id' | 'chat_id' | 'number' | 'attempt'>;
 const WRITTEN = [
   'id',
   'chat_id',
+  'number',
   'organization_id',
   'workspace_id',
   'created_by',
@@ -43,16 +44,21 @@ interface Change {
   readonly set?: Sql;
   /** Nothing is done where this does not hold. */
   readonly where?: Sql;
-  /** A common table expression that reads the row as `fenced`. */
-  readonly also?: Sql;
+  /** Common table expressions that read the row as `fenced`. */
+  readonly also?: readonly Sql[];
+  /** More columns of the answer, and where they are from. */
+  readonly select?: Sql;
+  readonly from?: Sql;
 }
+
+type Unit = Pick<UnitOfWork, 'tables' | 'afterCommit'>;
 
 const WAITING = sql`${transition('wait').set}, waiting_since = now(), due = false, holder = null`;
 
 /**
- * The rows of run, run_event, run_step, tool_call and message that one attempt writes. {@link advance} is the fence: it locks the
- * run and finds it only while the attempt is the newest and the run has not ended, so each transaction of an attempt begins
- * with it, in one form or another.
+ * The rows of run, run_event, run_step, tool_call and message that one attempt writes: one statement each, which begins with the
+ * fence. That locks the run, and finds it only while the attempt is the newest and the run has not ended: else nothing is done,
+ * and the answer is undefined.
  */
 @Injectable()
 export class RunAttemptStore {
@@ -66,12 +72,7 @@ export class RunAttemptStore {
     return [runTopic(id), chatTopic(chat_id)].some(topic => this.topics.hasSubscribers(topic));
   }
 
-  /** Appends events to the run; undefined where the attempt is not its newest, or it has ended. */
-  advance(
-    unit: Pick<UnitOfWork, 'tables' | 'afterCommit'>,
-    attempt: Attempt,
-    events: readonly NewEvent[],
-  ): Promise<WrittenRun | undefined> {
+  append(unit: Unit, attempt: Attempt, events: readonly NewEvent[]): Promise<WrittenRun | undefined> {
     return this.change(unit, attempt, events, {});
   }
 
@@ -111,20 +112,27 @@ export class RunAttemptStore {
     return this.change(unit, attempt, events, { set: spent(sums) });
   }
 
-  /** The model has answered, and the run has used `sums` with that. {@link addStep} has to follow. */
+  /**
+   * The model has answered, and the run has used `sums` with that. The content of its message comes back as it is stored.
+   */
   finishStep(
     unit: UnitOfWork,
     attempt: Attempt,
     events: readonly NewEvent[],
     step: FinishedStep,
     sums: RunSums,
-  ): Promise<WrittenRun | undefined> {
-    return this.change(unit, attempt, events, { set: stepped(step, sums) });
+  ): Promise<(WrittenRun & { content: MessagePart[] }) | undefined> {
+    return this.change(unit, attempt, events, {
+      set: stepped(step, sums),
+      also: stepRows(step),
+      select: sql`said.content`,
+      from: sql`said`,
+    });
   }
 
   /**
    * Ends the run, and those whose messages it took in. With `last`, its last step ends with it, and nothing is done where a
-   * message waits to enter the run, or it has started tasks that end with it; {@link addStep} has to follow.
+   * message waits to enter the run, or it has started tasks that end with it.
    */
   async end(
     unit: UnitOfWork,
@@ -145,7 +153,7 @@ export class RunAttemptStore {
     const set = sql`${transition('end').set}, due = false, holder = null, finished_at = now(), status = ${end.status},
         response = ${response}, stop_reason = ${stopReason}, error = ${error}::jsonb,
         response_json = ${json ? storable(json) : null}::json`;
-    const also = sql`merged as (
+    const merged = sql`merged as (
         update run r set ${set}, last_event = r.last_event + 1 from fenced
         where r.merged_into = fenced.id and r.status = 'pending' returning r.id, r.last_event,
           ${notifyTopic(runTopic.sql(sql`r.id`))}, ${notifyTopic(endTopic.sql(sql`r.id`))}
@@ -153,90 +161,74 @@ export class RunAttemptStore {
         insert into run_event (run_id, id, events, created_at)
         select id, last_event, jsonb_build_array(jsonb_build_object('type', ${type}::text,
           'data', jsonb_build_object('call_id', id) || ${storable(bounded({ type, data }).data)}::jsonb)), now() from merged)`;
+    const change = last
+      ? {
+          set: sql`${stepped(last.step, last.sums)}, ${set}`,
+          where: sql`steers = 0 and requested_tasks = 0`,
+          also: [merged, ...stepRows(last.step)],
+        }
+      : { set, also: [merged] };
     const written = await this.change(
       unit,
       attempt,
       [...events, { type, data: { call_id: id, ...data } }],
-      last
-        ? {
-            set: sql`${stepped(last.step, last.sums)}, ${set}`,
-            where: sql`steers = 0 and requested_tasks = 0`,
-            also,
-          }
-        : { set, also },
+      change,
     );
     if (written) this.topics.publishAfterCommit(unit, endTopic(id));
     return written;
   }
 
-  /** Adds a finished step: its message, whose content it returns as it is stored, and the calls that it asks for. */
-  async addStep(
-    unit: UnitOfWork,
-    { id, chat_id, number: runNumber }: Attempt,
-    { number, result, costUsd, startedAt, model, calls }: FinishedStep,
-  ): Promise<MessagePart[]> {
-    const { finish_reason, model_used, usage, content } = result;
-    const planned = sql`, planned as (
-      insert into tool_call (run_id, step, position, call_id, tool, input, is_error, state, started_at)
-      select ${id}::uuid, c.step, c.position, c."callId", c.tool, c.input, false,
-        case when c."startsAtOnce" then 'started' else 'planned' end, case when c."startsAtOnce" then now() end
-      from jsonb_to_recordset(${storable(calls)}::jsonb)
-        as c(step int, position int, "callId" text, tool text, input jsonb, "startsAtOnce" boolean))`;
-    const { rows } = await sql<{ content: MessagePart[] }>`
-      with stepped as (
-        insert into run_step (run_id, number, finish_reason, model_used, usage, cost_usd, started_at, finished_at)
-        values (${id}, ${number}, ${finish_reason}, ${model_used}, ${JSON.stringify(usage)}::jsonb, ${costUsd}::float8,
-          ${startedAt.toISOString()}::timestamptz, now())
-      ) ${calls.length > 0 ? planned : sql``}
-      insert into message (id, chat_id, run_id, run_number, role, step, model, content, created_at)
-      values (gen_random_uuid(), ${chat_id}, ${id}, ${runNumber}::bigint, 'assistant', ${number}, ${model},
-        ${storable(content)}::jsonb, now())
-      returning content`.execute(unit.tables());
-    return rows[0]?.content ?? [];
-  }
-
   /** Planned calls are made now. */
-  async startCalls(unit: UnitOfWork, { id }: Attempt, calls: readonly PlannedCall[]): Promise<void> {
-    const places = calls.map(({ step, position }) => sql`(${step}::int, ${position}::int)`);
-    await sql`
-      update tool_call set state = 'started', started_at = now()
-      where run_id = ${id} and (step, position) in (${sql.join(places)})`.execute(unit.tables());
+  startCalls(
+    unit: Unit,
+    attempt: Attempt,
+    events: readonly NewEvent[],
+    calls: readonly PlannedCall[],
+  ): Promise<WrittenRun | undefined> {
+    return this.change(unit, attempt, events, { also: startedRows(calls) });
   }
 
-  /** A call has given its result; returns how long it took, in seconds. */
-  async finishCall(
+  /** A call has given its result, after so many seconds; the calls of `next` are made now. */
+  finishCall(
     unit: UnitOfWork,
-    { id }: Attempt,
+    attempt: Attempt,
+    events: readonly NewEvent[],
     { step, position }: PlannedCall,
     { output, isError, seen = [], images }: CallRow,
-  ): Promise<number> {
-    const { rows } = await sql<{ seconds: number | null }>`
-      update tool_call set state = 'finished', output = ${storableText(output)}, is_error = ${isError},
+    next: readonly PlannedCall[],
+  ): Promise<(WrittenRun & { seconds: number | null }) | undefined> {
+    const finished = sql`finished as (
+      update tool_call c set state = 'finished', output = ${storableText(output)}, is_error = ${isError},
         files = ${seen.length > 0 ? JSON.stringify(seen) : null}::jsonb,
         images = ${images.length > 0 ? JSON.stringify(images) : null}::jsonb, finished_at = now()
-      where run_id = ${id} and step = ${step} and position = ${position}
-      returning extract(epoch from now() - started_at)::float8 as seconds`.execute(unit.tables());
-    return rows[0]?.seconds ?? 0;
+      from fenced where c.run_id = fenced.id and c.step = ${step} and c.position = ${position}
+      returning extract(epoch from now() - c.started_at)::float8 as seconds)`;
+    return this.change(unit, attempt, events, {
+      also: [finished, ...startedRows(next)],
+      select: sql`(select seconds from finished) as seconds`,
+    });
   }
 
-  private async change(
-    unit: Pick<UnitOfWork, 'tables' | 'afterCommit'>,
-    { id, chat_id, number, attempt }: Attempt,
+  private async change<More extends object>(
+    unit: Unit,
+    attempt: Attempt,
     events: readonly NewEvent[],
-    { set, where, also }: Change,
-  ): Promise<WrittenRun | undefined> {
-    const { rows } = await sql<WrittenRun>`
+    { set, where, also = [], select, from }: Change,
+  ): Promise<(WrittenRun & More) | undefined> {
+    const { id } = attempt;
+    const { rows } = await sql<WrittenRun & More>`
       with fenced as (
         update run set last_event = last_event + ${events.length} ${set ? sql`, ${set}` : sql``}
-        where id = ${id} and attempt = ${attempt} and status = 'pending' ${where ? sql`and ${where}` : sql``}
+        where id = ${id} and attempt = ${attempt.attempt} and status = 'pending' ${where ? sql`and ${where}` : sql``}
         returning ${sql.join(WRITTEN.map(column => sql.ref(column)))}
-      ), told as (${eventRows(sql`fenced`, events)}) ${also ? sql`, ${also}` : sql``}
-      select * from fenced`.execute(unit.tables());
+      ), ${sql.join([sql`told as (${eventRows(sql`fenced`, events)})`, ...also])}
+      select fenced.* ${select ? sql`, ${select}` : sql``} from fenced ${from ? sql`, ${from}` : sql``}`.execute(
+      unit.tables(),
+    );
     const [run] = rows;
     if (run)
       unit.afterCommit(() => {
-        if (events.length > 0 && this.isWatched({ id, chat_id, number, attempt }))
-          this.tail.add(id, run.last_event, events);
+        if (events.length > 0 && this.isWatched(attempt)) this.tail.add(id, run.last_event, events);
         this.topics.publish(runTopic(id));
       });
     return run;
@@ -248,3 +240,38 @@ const spent = ({ usage, costUsd }: RunSums): Sql => sql`
 
 const stepped = ({ number, result, context }: FinishedStep, sums: RunSums): Sql => sql`
   step_count = ${number}, model_used = ${result.model_used}, context = ${storable(context)}::jsonb, ${spent(sums)}`;
+
+/** The rows of a finished step: itself, its message (`said`) and the calls that it asks for. */
+function stepRows({ number, result, costUsd, startedAt, model, calls }: FinishedStep): Sql[] {
+  const { finish_reason, model_used, usage, content } = result;
+  const rows = [
+    sql`stepped as (
+      insert into run_step (run_id, number, finish_reason, model_used, usage, cost_usd, started_at, finished_at)
+      select id, ${number}, ${finish_reason}, ${model_used}, ${JSON.stringify(usage)}::jsonb, ${costUsd}::float8,
+        ${startedAt.toISOString()}::timestamptz, now() from fenced)`,
+    sql`said as (
+      insert into message (id, chat_id, run_id, run_number, role, step, model, content, created_at)
+      select gen_random_uuid(), chat_id, id, number, 'assistant', ${number}, ${model}, ${storable(content)}::jsonb, now()
+      from fenced returning content)`,
+  ];
+  if (calls.length === 0) return rows;
+  return [
+    ...rows,
+    sql`planned as (
+      insert into tool_call (run_id, step, position, call_id, tool, input, is_error, state, started_at)
+      select fenced.id, c.step, c.position, c."callId", c.tool, c.input, false,
+        case when c."startsAtOnce" then 'started' else 'planned' end, case when c."startsAtOnce" then now() end
+      from fenced, jsonb_to_recordset(${storable(calls)}::jsonb)
+        as c(step int, position int, "callId" text, tool text, input jsonb, "startsAtOnce" boolean))`,
+  ];
+}
+
+/** Marks planned calls as started. */
+const startedRows = (calls: readonly PlannedCall[]): Sql[] =>
+  calls.length === 0
+    ? []
+    : [
+        sql`started as (
+          update tool_call c set state = 'started', started_at = now() from fenced where c.run_id = fenced.id
+            and (c.step, c.position) in (${sql.join(calls.map(({ step, position }) => sql`(${step}, ${position})`))}))`,
+      ];

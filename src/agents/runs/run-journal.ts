@@ -84,7 +84,7 @@ export class RunJournal {
   }
 
   async append(events: readonly NewEvent[], unit?: UnitOfWork): Promise<void> {
-    this.fenced(await this.rows.advance(unit ?? this.services.database.statement, this.run, events));
+    this.fenced(await this.rows.append(unit ?? this.services.database.statement, this.run, events));
   }
 
   /** The model has answered: its message, its usage and the calls it asks for. */
@@ -92,7 +92,8 @@ export class RunJournal {
     return this.within(unit, async within => {
       const sums = this.sumsWith(step);
       const run = this.fenced(await this.rows.finishStep(within, this.run, events, step, sums));
-      const content = await this.enterStep(within, run, step, sums);
+      await this.enterStep(within, run, step, sums);
+      const { content } = run;
       const { number, model, calls } = step;
       // What else the transaction does may add to what was said.
       if (unit) this.conversation.forget();
@@ -117,11 +118,9 @@ export class RunJournal {
   }
 
   /** A call that was planned is made now. */
-  startCall(call: PlannedCall, events: readonly NewEvent[]): Promise<void> {
-    return this.within(undefined, async unit => {
-      this.fenced(await this.rows.advance(unit, this.run, events));
-      await this.rows.startCalls(unit, this.run, [call]);
-    });
+  async startCall(call: PlannedCall, events: readonly NewEvent[]): Promise<void> {
+    const { statement } = this.services.database;
+    this.fenced(await this.rows.startCalls(statement, this.run, events, [call]));
   }
 
   /**
@@ -156,10 +155,9 @@ export class RunJournal {
   ): Promise<void> {
     const images = shown?.attachments.map(({ part }) => part) ?? [];
     return this.within(undefined, async unit => {
-      const run = this.fenced(await this.rows.advance(unit, this.run, events));
-      const seconds = await this.rows.finishCall(unit, this.run, call, { output, isError, seen, images });
-      if (next.length > 0) await this.rows.startCalls(unit, this.run, next);
-      if (hasRun) await enterToolCall(unit, run, { ...call, seconds });
+      const row = { output, isError, seen, images };
+      const run = this.fenced(await this.rows.finishCall(unit, this.run, events, call, row, next));
+      if (hasRun) await enterToolCall(unit, run, { ...call, seconds: run.seconds ?? 0 });
       if (shown) await keepAttachments(unit, { ...shown, id: run.chat_id }, shown.attachments);
       if (plan) await setPlan(unit, run, plan);
       unit.afterCommit(() => this.conversation.finished(call, { output, isError, images }));
@@ -202,14 +200,12 @@ export class RunJournal {
     run: WrittenRun,
     step: FinishedStep,
     sums: RunSums,
-  ): Promise<MessagePart[]> {
+  ): Promise<void> {
     const { number, model, costUsd, result } = step;
-    const content = await this.rows.addStep(unit, this.run, step);
     await enterModelCall(unit, run, { step: number, model, usage: result.usage, costUsd });
     unit.afterCommit(() => {
       this.sums = sums;
     });
-    return content;
   }
 
   private revokeTokens(unit: UnitOfWork): Promise<void> {
@@ -220,7 +216,7 @@ export class RunJournal {
     return { ...withUsage(this.sums, usage, costUsd), steps: number };
   }
 
-  private fenced(run: WrittenRun | undefined): WrittenRun {
+  private fenced<R extends WrittenRun>(run: R | undefined): R {
     if (!run) throw new RunLost();
     this.steering.note(run.steers);
     return run;
