@@ -47,9 +47,16 @@ function valueSchema({ kind, values, shape, schema }: FieldSpec, hasNull: HasNul
   if (shape) return schemaOf(shape(), hasNull);
   if (kind === 'json') return {};
   if (kind === 'record') return { type: 'object', additionalProperties: true };
-  const bounds = Object.fromEntries(Object.entries(schema).filter(([, bound]) => bound !== undefined));
+  const bounds = Object.fromEntries(
+    Object.entries(schema).filter(
+      ([name, bound]) => bound !== undefined && !(name === 'pattern' && isLong(bound)),
+    ),
+  );
   return { type: TYPES[kind], ...(values ? { enum: [...values] } : {}), ...bounds };
 }
+
+/** A pattern that nobody reads at sight, and that every model would pay for; who breaks it is told so in words. */
+const isLong = (pattern: unknown): boolean => String(pattern).length > 120;
 
 const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
