@@ -12,7 +12,10 @@ import { connected } from '../harness/raw-http.js';
 import { ServiceProcess } from './service-process.js';
 
 const MEBIBYTE = 1024 * 1024;
-const ANSWER = `${'x'.repeat(MEBIBYTE - 1)} `.repeat(30);
+const ANSWER = `${'x'.repeat(MEBIBYTE - 1)} `.repeat(7);
+/** More than the buffers of a connection hold, and than a model is let say. */
+const MUCH = `${'x'.repeat(MEBIBYTE - 1)} `.repeat(30);
+const PIECES = 480;
 const WATCHERS = 50;
 const SLOW_READER_SECONDS = 5;
 const PATIENCE = 300_000;
@@ -21,6 +24,8 @@ let ground: AgentGround;
 let api: ServiceProcess;
 let client: Client;
 let run: Json;
+/** Id of a run whose events and answer are as long as {@link MUCH}. */
+let large: string;
 
 beforeAll(async () => {
   ground = await startAgents();
@@ -35,11 +40,40 @@ beforeAll(async () => {
   client = new Client(`http://127.0.0.1:${port}`, ground.ada.client.headers);
   ground.model.otherwise(() => ({ text: ANSWER }));
   run = await ground.agent.run('Say much.');
+  ground.model.reply([{ text: 'Hm.' }]);
+  large = (await ground.agent.run('Say little.')).call_id;
+  await sayMuch(large);
 }, PATIENCE);
 afterAll(async () => {
   await api.stop();
   await ground.stop();
 });
+
+/** Writes into a run that has ended that it said more, before its last events. */
+async function sayMuch(id: string): Promise<void> {
+  const { database } = ground.service;
+  const [last] = await database.query<{ before: number; id: number }>(
+    'select id, id - jsonb_array_length(events) as before from run_event where run_id = $1 order by id desc limit 1',
+    [id],
+  );
+  await database.query('update run_event set id = id + $3 where run_id = $1 and id = $2', [
+    id,
+    last?.id,
+    PIECES,
+  ]);
+  await database.query(
+    `insert into run_event (run_id, id, events, created_at)
+     select $1, $2::int + n, jsonb_build_array(
+       jsonb_build_object('type', 'text.delta', 'data', jsonb_build_object('step', 1, 'text', $4::text))), now()
+     from generate_series(1, $3::int) n`,
+    [id, last?.before, PIECES, MUCH.slice(0, MUCH.length / PIECES)],
+  );
+  await database.query('update run set response = $2, last_event = last_event + $3 where id = $1', [
+    id,
+    MUCH,
+    PIECES,
+  ]);
+}
 
 /** Sends a request and reads nothing of the answer. */
 async function askWithoutReading(path: string): Promise<Socket> {
@@ -90,7 +124,7 @@ it(
   async () => {
     await client.get('/api/auth/me');
     const before = api.memory;
-    const path = `/api/agent/runs/${run.call_id}/events`;
+    const path = `/api/agent/runs/${large}/events`;
     const watchers = await Promise.all(Array.from({ length: WATCHERS }, () => askWithoutReading(path)));
     let most = 0;
     for (let round = 0; round < 10; round++) {
@@ -101,7 +135,7 @@ it(
     expect((most - before) / MEBIBYTE).toBeLessThan(400);
     for (const watcher of watchers) await letGo(watcher);
     const text = await rest(watchers[0] as Socket);
-    expect(text.length).toBeLessThan(ANSWER.length / 2);
+    expect(text.length).toBeLessThan(MUCH.length / 2);
     // What came is whole events but for the last, after which a reader takes up.
     const parser = createParser();
     const body = unchunked(text);
@@ -118,7 +152,7 @@ it(
   'lets go who asks for a large answer and does not read it',
   async () => {
     const before = api.memory;
-    const path = `/api/agent/status/${run.call_id}`;
+    const path = `/api/agent/status/${large}`;
     const sockets = await Promise.all(Array.from({ length: 5 }, () => askWithoutReading(path)));
     // The answer has begun to come.
     await Promise.all(sockets.map(socket => once(socket, 'readable').then(() => socket.read(1))));
@@ -126,7 +160,7 @@ it(
     expect((await client.get('/api/auth/me')).status).toBe(200);
     expect((api.memory - before) / MEBIBYTE).toBeLessThan(700);
     for (const socket of sockets) {
-      expect((await rest(socket)).length).toBeLessThan(ANSWER.length / 2);
+      expect((await rest(socket)).length).toBeLessThan(MUCH.length / 2);
       socket.destroy();
     }
   },
