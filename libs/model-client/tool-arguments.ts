@@ -38,10 +38,16 @@ const MAX_DEPTH = 100;
 /** Whether a text is nested too deep for those who go through it level by level. */
 function isDeep(json: string): boolean {
   let depth = 0;
-  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/gs)) {
-    if (token === '[' || token === '{') {
+  let isInText = false;
+  for (let at = 0; at < json.length; at++) {
+    const sign = json[at];
+    if (isInText) {
+      if (sign === '\\') at++;
+      else if (sign === '"') isInText = false;
+    } else if (sign === '"') isInText = true;
+    else if (sign === '[' || sign === '{') {
       if (++depth > MAX_DEPTH) return true;
-    } else if (token === ']' || token === '}') depth--;
+    } else if (sign === ']' || sign === '}') depth--;
   }
   return false;
 }

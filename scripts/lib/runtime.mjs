@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { exclusively } from './exclusive.mjs';
 import { runNpm } from './npm.mjs';
@@ -7,7 +7,8 @@ import { inProject, projectDir } from './project.mjs';
 import { SetupError } from './setup-error.mjs';
 import { stage } from './stage.mjs';
 
-const oldest = 24;
+/** The gateway needs what came with 24.9: https://nodejs.org/api/http.html#httpcreateserveroptions-requestlistener */
+const oldest = [24, 9];
 /** For machines whose own Node.js is older: the program of an npm package that the lock file beside its name pins. */
 const source = inProject('scripts', 'runtime');
 const place = inProject('.cache', 'node');
@@ -19,7 +20,7 @@ const packageName = `node-${process.platform}-${process.arch}`;
  * @returns {Promise<{ node: string, env: NodeJS.ProcessEnv }>} the program, and an environment that finds it first
  */
 export async function requireRuntime() {
-  if (Number.parseInt(process.versions.node, 10) >= oldest) return runtimeAt(process.execPath);
+  if (isUsable()) return runtimeAt(process.execPath);
   const version = wantedVersion();
   let output = '';
   if (version && !isVersion(program, version))
@@ -29,9 +30,23 @@ export async function requireRuntime() {
     });
   if (version && isVersion(program, version)) return runtimeAt(program);
   throw new SetupError(
-    `Atelier runs on Node.js ${oldest} or newer and this is ${process.version}, and npm has none that runs on this machine: install Node.js ${oldest} from https://nodejs.org and start again.`,
+    `Atelier runs on Node.js ${oldest.join('.')} or newer and this is ${process.version}, and npm has none that runs on this machine: install Node.js ${oldest[0]} from https://nodejs.org and start again.`,
     output,
   );
+}
+
+/**
+ * Whether the Node.js that this runs on is new enough, and can be shown to sandboxes: they see what is below /usr, and a single
+ * program from elsewhere; as root they run under accounts that see nothing of root's folders.
+ */
+function isUsable() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) return false;
+  if (process.platform !== 'linux' || process.execPath.startsWith('/usr/')) return true;
+  const isShared = Object.entries(process.config.variables).some(
+    ([name, value]) => name.startsWith('node_shared') && (value === true || value === 'true'),
+  );
+  return !isShared && process.getuid() !== 0;
 }
 
 const runtimeAt = node => ({ node, env: environment(path.dirname(node)) });
@@ -50,10 +65,12 @@ async function install() {
     copyFileSync(path.join(source, file), path.join(place, file));
   const flags = ['--ignore-scripts', '--include=optional', '--prefer-offline', '--no-audit', '--no-fund'];
   const { ok, output } = await runNpm('node-runtime', ['ci', ...flags], { cwd: place });
-  if (!ok) return output;
   const packages = path.join(place, 'node_modules');
+  const installed = path.join(packages, packageName, 'bin', 'node');
+  // It is optional, so npm does not fail where it cannot be had.
+  if (!ok || !existsSync(installed)) return output;
   mkdirSync(path.dirname(program), { recursive: true });
-  renameSync(path.join(packages, packageName, 'bin', 'node'), program);
+  renameSync(installed, program);
   rmSync(packages, { recursive: true });
   return output;
 }

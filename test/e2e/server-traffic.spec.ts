@@ -270,6 +270,7 @@ it.each([
 
 it.each([
   jwt({ typ: 'JWT' }, { iss: 'https://theirs.example' }),
+  jwt({ typ: 'JWT', alg: 'HS256' }, { iss: 'atelier', sub: 'theirs' }),
   'a.b.c',
   'e30.bnVsbA.x',
   'e30..',

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
+import { validate as isUuid } from 'uuid';
 import { isWellFormedKey } from '../../identity/keys/index.js';
 import { ISSUER } from '../../identity/sessions/index.js';
 import { Config } from '../../platform/config/index.js';
@@ -28,7 +29,8 @@ export class OwnCredentials {
   private isOurs(word: string): boolean {
     if (isWellFormedKey(word) || EXEC_TOKEN.test(word)) return true;
     const [header, claims] = jwtOf(word);
-    if (claims?.iss === ISSUER) return true;
+    // Others may have chosen the same name for theirs.
+    if (claims?.iss === ISSUER && header?.alg === 'HS256' && isUuid(claims.sid)) return true;
     // Programs may be told who looks by another kind of JWT.
     return header?.typ === 'at+jwt' && claims?.iss === this.config.baseUrl;
   }

@@ -5,8 +5,8 @@ import { JsonSize, TooComplex } from './json-size.js';
 /** Of one answer. Ten minutes of progress, eight times a second, fit. */
 const MAX_EVENTS = 5_000;
 const MAX_LINES = 50_000;
-/** Of the server, in one answer: each is answered with a request of ours. */
-const MAX_REQUESTS = 100;
+/** Of the server, in one answer: each is answered with a request of ours. A ping every few seconds, for ten minutes, fits. */
+const MAX_REQUESTS = 300;
 /** After so many, others have their turn. */
 const EVENTS_AT_ONCE = 50;
 const LINES_AT_ONCE = 1_000;

@@ -40,7 +40,7 @@ const asPort = asInteger(0, 65_535);
 
 const asInternalAddress: Parse<{ host: string; port: number }> = (raw, name) => {
   const colon = raw.lastIndexOf(':');
-  const host = colon < 0 ? hostname() : asHost(raw.slice(0, colon), name);
+  const host = colon < 0 ? hostname() : asHost(raw.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), name);
   return { host, port: asPort(raw.slice(colon + 1), `The port of ${name}`) };
 };
 
