@@ -53,6 +53,9 @@ interface Change {
 
 type Unit = Pick<UnitOfWork, 'tables' | 'afterCommit'>;
 
+/** A process that stands still between two statements lets go of what it has locked, so that others go on with the run. */
+const RELEASED_SOON = sql`set_config('idle_in_transaction_session_timeout', '20s', true)`;
+
 const WAITING = sql`${transition('wait').set}, waiting_since = now(), due = false, holder = null`;
 
 /**
@@ -222,7 +225,7 @@ export class RunAttemptStore {
         where id = ${id} and attempt = ${attempt.attempt} and status = 'pending' ${where ? sql`and ${where}` : sql``}
         returning ${sql.join(WRITTEN.map(column => sql.ref(column)))}
       ), ${sql.join([sql`told as (${eventRows(sql`fenced`, events)})`, ...also])}
-      select fenced.* ${select ? sql`, ${select}` : sql``} from fenced ${from ? sql`, ${from}` : sql``}`.execute(
+      select fenced.*, ${RELEASED_SOON} ${select ? sql`, ${select}` : sql``} from fenced ${from ? sql`, ${from}` : sql``}`.execute(
       unit.tables(),
     );
     const [run] = rows;

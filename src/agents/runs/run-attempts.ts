@@ -62,15 +62,16 @@ export class RunAttempts {
 
   private async takeSteps(attempt: RunAttempt, executeTask: ExecuteTask): Promise<void> {
     const { run } = attempt;
-    const [, tools] = await Promise.all([this.models.check(run), this.gateway.open(run)]);
+    await this.models.check(run);
+    const tools = await this.gateway.open(run);
     try {
       const model = this.models.open(attempt, tools);
+      const earlier = run.attempt > 1 ? await this.runs.toolCalls(run.id) : [];
+      const repairs = model.check && run.attempt > 1 ? await this.runs.answersRefused(run.id) : 0;
       const subtasks = this.tasks.open(attempt, tools.guide.allowlists, (id, until) =>
         executeTask(id, attempt, until),
       );
       const round = this.rounds.open(attempt, tools, subtasks);
-      const earlier = run.attempt > 1 ? await this.runs.toolCalls(run.id) : [];
-      const repairs = model.check && run.attempt > 1 ? await this.runs.answersRefused(run.id) : 0;
       try {
         await new StepLoop(attempt, model, tools, subtasks, round, this.ends).run(earlier, repairs);
       } finally {

@@ -61,6 +61,11 @@ class CallFiles implements KnownFiles {
     return [...this.own].map(([path, etag]) => ({ path, etag }));
   }
 
+  /** A caller may be stored; what their call knows is not. */
+  toJSON(): undefined {
+    return undefined;
+  }
+
   learned({ path, etag }: KnownFile): void {
     this.seen.set(path, etag);
     if (this.own.size < MAX_OF_CALL) this.own.set(path, etag);

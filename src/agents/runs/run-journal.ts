@@ -190,8 +190,9 @@ export class RunJournal {
     const sums = this.sumsWith(step);
     const run = await this.rows.end(unit, this.run, events, end, { step, sums });
     if (!run) return false;
-    await this.enterStep(unit, run, step, sums);
     await this.revokeTokens(unit);
+    // Last: the ledger locks what its organization has spent.
+    await this.enterStep(unit, run, step, sums);
     return true;
   }
 

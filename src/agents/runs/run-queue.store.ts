@@ -161,7 +161,7 @@ export class RunQueue {
     const { rows } = await sql<{ id: string }>`
       update run set due = parent_id is null, ${this.rows.released} where id = (
         select id from run where chat_id = ${chatId} and status = 'pending' and merged_into is null order by number limit 1)
-      returning id`.execute(unit.tables());
+        and status = 'pending' returning id`.execute(unit.tables());
     const [next] = rows;
     if (next) unit.afterCommit(() => this.handOver(next.id));
   }
@@ -210,7 +210,8 @@ export class RunQueue {
   /** Makes runnable what dead processes had claimed. */
   async recover(): Promise<void> {
     await sql`
-      update run set due = parent_id is null, ${this.rows.released} where status = 'pending' and ${this.rows.isOrphaned}`.execute(
+      update run set due = parent_id is null, ${this.rows.released} where id in (
+        select id from run where status = 'pending' and ${this.rows.isOrphaned} for update skip locked)`.execute(
       this.database.tables(),
     );
   }

@@ -106,6 +106,7 @@ export class Subtasks {
   /** Resolves when no requested task is at work, or a message waits that the run is to read first. */
   async requestedAtRest(steered: AbortSignal): Promise<void> {
     await this.looking;
+    if (this.requestedAtWork === 0) return;
     const signal = AbortSignal.any([steered, this.over.signal]);
     while (this.requestedAtWork > 0 && !signal.aborted)
       await once(this.resting, 'rest', { signal }).catch(() => undefined);

@@ -135,7 +135,14 @@ export class TaskStarter {
       await this.quota.lock(unit, run.id, models);
       const data = { id: call.callId, text: `${agent.name}: ${title}\n`, task_call_id: task.callId };
       await journal.append([{ type: 'tool.output', data }], unit);
-      await this.acceptance.addTask(unit, { chat, run: task, call, depth: run.depth + 1, toolsAbove });
+      const isAdded = await this.acceptance.addTask(unit, {
+        chat,
+        run: task,
+        call,
+        depth: run.depth + 1,
+        toolsAbove,
+      });
+      if (!isAdded) throw new Error('A chat with a new id is there already');
     });
     return task.callId;
   }

@@ -51,7 +51,7 @@ export class VersionsStore {
 
   /**
    * A condition: whether a write at `paths` or below (none: anywhere) could destroy what is not captured. Recent writes
-   * of the same writer do not count: they coalesce with what comes.
+   * of the same writer do not count: they coalesce with what comes, which may be recorded a little later.
    */
   isAtRisk(workspaceId: string, writer: Writer, paths: readonly string[]): RawBuilder<boolean> {
     return sql<boolean>`(not exists (select from workspace_history where workspace_id = ${workspaceId} and complete)
@@ -59,7 +59,7 @@ export class VersionsStore {
         select c.seq from workspace_change c where ${isOfWorkspace(workspaceId)} and not c.captured
           and ${isAtOneOf(paths)}
           and not (c.writer_type = ${writer.type} and c.writer_id = ${writer.id} and c.id is null
-            and c.created_at > now() - ${COALESCE_MS} * interval '1 millisecond')
+            and c.created_at > now() - ${COALESCE_MS / 2} * interval '1 millisecond')
         order by workspace_id, c.seq limit 1
       ) is not null)`;
   }
