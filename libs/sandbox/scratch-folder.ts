@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, readlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isAlive } from './kill.js';
+import { isGone, thisService } from './service-process.js';
 
-/** Names of {@link scratchFolder}: the machine, the process and its start. */
-const NAME = /^(?:sandbox|atelier)-[a-z]+-([0-9a-f]{8})-(\d+)-(\d+)-[A-Za-z0-9]{6}$/;
+/** Names of {@link scratchFolder}: where the process runs, its number and its start. */
+const NAME = /^(?:sandbox|atelier)-[a-z]+-([0-9a-f]{8})-(\d+)-(\d*)-[A-Za-z0-9]{6}$/;
 const cleaned = new Map<string, Promise<void>>();
 
 /**
@@ -25,37 +23,21 @@ export async function scratchFolder(
   clean ??= removeFoldersOfTheDead(parent);
   cleaned.set(parent, clean);
   await clean;
-  return mkdtemp(join(parent, `${kind}-${machine()}-${process.pid}-${startOf(process.pid)}-`));
+  const [host = '', space = '', pid, started] = thisService().split('/');
+  return mkdtemp(join(parent, `${kind}-${placeOf(host, space)}-${pid}-${started}-`));
 }
 
 /** What cannot be removed now, as when another service is about it too, is left to the next start. */
 async function removeFoldersOfTheDead(parent: string): Promise<void> {
   const names = await readdir(parent).catch(() => []);
+  const [host = '', space = ''] = thisService().split('/');
   const dead = names.filter(name => {
-    const [, where, pid, start] = NAME.exec(name) ?? [];
-    return where === machine() && !(isAlive(Number(pid)) && startOf(Number(pid)) === start);
+    const [, place, pid, started] = NAME.exec(name) ?? [];
+    return place === placeOf(host, space) && isGone([host, space, pid, started].join('/'));
   });
   await Promise.allSettled(dead.map(name => rm(join(parent, name), { recursive: true, force: true })));
 }
 
-/** The boot and the namespace of process numbers: who shares a folder from elsewhere knows nothing of processes here. */
-function machine(): string {
-  let where = hostname();
-  try {
-    where = `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')} ${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    // Not on Linux.
-  }
-  return createHash('sha256').update(where).digest('hex').slice(0, 8);
-}
-
-/** When a process began, which tells it from one that had its number before; 0 where that is not known. */
-function startOf(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in parentheses, which may hold blanks and parentheses.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
-  } catch {
-    return '0';
-  }
-}
+/** Short, as sockets stand in such folders: their paths have 107 bytes at most. */
+const placeOf = (host: string, space: string): string =>
+  createHash('sha256').update(`${host}/${space}`).digest('hex').slice(0, 8);

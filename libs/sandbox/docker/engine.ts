@@ -1,10 +1,11 @@
 import { SandboxFailure } from '../errors.js';
+import { isGone, thisService } from '../service-process.js';
 import { DEFAULT_SOCKET, explainEngine, statusOf } from './engine-advice.js';
 import { EngineApi } from './engine-api.js';
 import { EngineEvents } from './engine-events.js';
 import { Mounts } from './mounts.js';
 import type { DockerOptions } from './options.js';
-import { isGone, SERVICE_LABEL, thisService } from './service-label.js';
+import { SERVICE_LABEL } from './service-label.js';
 
 /** What is found out about the engine, or set up on it, once for all commands. */
 export interface Engine {
