@@ -119,7 +119,9 @@ try {
   // A gateway only reads there.
   if (config.role !== 'gateway') requireDataDir(config);
   const host: Host = {
-    ...{ config, log, command },
+    config,
+    log,
+    command,
     started: stop => started.push(stop),
     done: () => void end().finally(() => leave(0)),
     failed: error => {

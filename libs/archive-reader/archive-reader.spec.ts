@@ -103,7 +103,8 @@ describe('an archive', () => {
     // The compressed size in the central directory (APPNOTE.TXT 4.3.12).
     zip.writeUInt32LE(1_000_000, zip.indexOf('PK\x01\x02') + 20);
     await expect(read(zip)).rejects.toMatchObject({
-      ...{ name: 'ArchiveError', code: 'unreadable' },
+      name: 'ArchiveError',
+      code: 'unreadable',
       message: expect.stringMatching(/^The archive cannot be read: file data overflows file bounds/),
     });
   });

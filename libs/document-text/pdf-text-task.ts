@@ -19,7 +19,9 @@ export async function pdfText({ bytes, limits }: { bytes: Uint8Array; limits: Pd
   try {
     // A copy of its own: what is handed over to the parser is of no use to others any more.
     const pdf = await getDocumentProxy(new Uint8Array(bytes), {
-      ...{ isEvalSupported: false, disableFontFace: true, useSystemFonts: false, verbosity: 0 },
+      disableFontFace: true,
+      useSystemFonts: false,
+      verbosity: 0,
     });
     const pages = pdf.numPages;
     const parts = [`(PDF, ${pages} page${pages === 1 ? '' : 's'})`];

@@ -112,7 +112,8 @@ export class EgressProxy {
     this.server = createServer(
       {
         // An upload may take long; a connection on which nothing moves ends by itself.
-        ...{ requestTimeout: 0, headersTimeout: requestTimeoutMs },
+        requestTimeout: 0,
+        headersTimeout: requestTimeoutMs,
         connectionsCheckingInterval: requestTimeoutMs / 2,
       },
       (request, response) => void this.forward(request, response),
@@ -216,7 +217,13 @@ export class EgressProxy {
       // RFC 9112, section 3.2.1: what goes on to the server is in origin form.
       request.url = path.startsWith('/') ? path : `/${path}`;
       await this.options.forwarder.exchange({
-        ...{ request, response, host, port, authority, scheme: 'http', added: [] },
+        request,
+        response,
+        host,
+        port,
+        authority,
+        scheme: 'http',
+        added: [],
         connect: () => this.connect(host, port),
         keeps: () => true,
         onBytes: (out, back) => this.meter.add(out + back),
@@ -298,7 +305,11 @@ export class EgressProxy {
     const allows = inspection.allows ?? this.options.allows;
     const { idleTimeoutMs, connectTimeoutMs, forwarder } = this.options;
     return new Inspector({
-      ...{ authority, forwarder, advice, idleTimeoutMs, onUse },
+      authority,
+      forwarder,
+      advice,
+      idleTimeoutMs,
+      onUse,
       onBytes: bytes => this.meter.add(bytes),
       onRefusal: (refusal, target) => this.options.onRefusal(refusal, target),
       connect: async (host, port) => {

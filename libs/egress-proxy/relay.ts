@@ -23,8 +23,14 @@ export function proxyVariables(): Record<string, string> {
   const proxy = `http://127.0.0.1:${RELAY_PORT}`;
   const here = 'localhost,127.0.0.1,::1';
   return {
-    ...{ HTTP_PROXY: proxy, http_proxy: proxy, HTTPS_PROXY: proxy, https_proxy: proxy, ALL_PROXY: proxy },
-    ...{ all_proxy: proxy, NO_PROXY: here, no_proxy: here },
+    HTTP_PROXY: proxy,
+    http_proxy: proxy,
+    HTTPS_PROXY: proxy,
+    https_proxy: proxy,
+    ALL_PROXY: proxy,
+    all_proxy: proxy,
+    NO_PROXY: here,
+    no_proxy: here,
     // Node's own fetch looks at the variables above only when asked to.
     NODE_USE_ENV_PROXY: '1',
   };

@@ -89,9 +89,23 @@ async function createCluster(
  */
 function initdbArguments(folder: string, durable: boolean): string[] {
   return [
-    ...['--pgdata', folder, '--username', superuser, '--encoding', 'UTF8', '--locale', 'C'],
-    ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
-    ...['--auth-local', 'trust', '--auth-host', 'reject', '--no-instructions'],
+    '--pgdata',
+    folder,
+    '--username',
+    superuser,
+    '--encoding',
+    'UTF8',
+    '--locale',
+    'C',
+    '--locale-provider',
+    'builtin',
+    '--builtin-locale',
+    'C.UTF-8',
+    '--auth-local',
+    'trust',
+    '--auth-host',
+    'reject',
+    '--no-instructions',
     ...(durable ? [] : ['--no-sync']),
   ];
 }

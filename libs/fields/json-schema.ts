@@ -62,8 +62,15 @@ const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const BOUNDS = [
-  ...['minLength', 'maxLength', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern'],
-  ...['format', 'additionalProperties'],
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'minItems',
+  'maxItems',
+  'pattern',
+  'format',
+  'additionalProperties',
 ];
 
 /**

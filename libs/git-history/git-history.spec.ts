@@ -105,7 +105,10 @@ it('compares two contents, or one with none', async () => {
   const [left = null, right = null] = sides;
   expect(await history.diff(left, right)).toEqual({
     diff: '--- a/a\n+++ b/b\n@@ -1 +1 @@\n-one\n+two\n',
-    ...{ binary: false, additions: 1, deletions: 1, truncated: false },
+    binary: false,
+    additions: 1,
+    deletions: 1,
+    truncated: false,
   });
   expect(await history.diff(null, right)).toMatchObject({ additions: 1, deletions: 0 });
   expect(await history.diff({ path: 'a', blob: '0'.repeat(64) }, right)).toBe('missing');

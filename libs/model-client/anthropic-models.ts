@@ -46,8 +46,14 @@ function countInstead(ask: typeof fetch): typeof fetch {
     if (!response.ok) return response;
     const { input_tokens } = (await response.json()) as { input_tokens?: unknown };
     return Response.json({
-      ...{ type: 'message', id: 'count', model, role: 'assistant', content: [] },
-      ...{ stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens, output_tokens: 0 } },
+      type: 'message',
+      id: 'count',
+      model,
+      role: 'assistant',
+      content: [],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens, output_tokens: 0 },
     });
   };
 }

@@ -1,8 +1,28 @@
 /** What OpenAI's strict mode knows: https://platform.openai.com/docs/guides/structured-outputs#supported-schemas */
 const KNOWN = new Set([
-  ...['type', 'description', 'title', 'enum', 'const', 'anyOf', '$ref', '$defs', 'definitions', '$schema'],
-  ...['properties', 'required', 'additionalProperties', 'items', 'minItems', 'maxItems', 'pattern', 'format'],
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  'type',
+  'description',
+  'title',
+  'enum',
+  'const',
+  'anyOf',
+  '$ref',
+  '$defs',
+  'definitions',
+  '$schema',
+  'properties',
+  'required',
+  'additionalProperties',
+  'items',
+  'minItems',
+  'maxItems',
+  'pattern',
+  'format',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
 ]);
 
 /** Whether OpenAI takes a schema in its strict mode, which refuses whole requests for schemas that it does not know. */

@@ -38,8 +38,20 @@ describe('text of others', () => {
 });
 
 it.each([
-  ...['Ada\r\nBcc: x', 'Ada\u0000', 'Ada\u007f', 'Ada\u0085', 'Ada\u2028', 'Ada\u202e', 'Ada\u2066'],
-  ...['A\u00adda', 'A\u2060da', 'A\ufeffda', 'A\u034fda', '\u3164', 'Ada\uffa0', '\u115f'],
+  'Ada\r\nBcc: x',
+  'Ada\u0000',
+  'Ada\u007f',
+  'Ada\u0085',
+  'Ada\u2028',
+  'Ada\u202e',
+  'Ada\u2066',
+  'A\u00adda',
+  'A\u2060da',
+  'A\ufeffda',
+  'A\u034fda',
+  '\u3164',
+  'Ada\uffa0',
+  '\u115f',
 ])('%j is not one line', text => {
   expect([ONE_LINE.test(text), VISIBLE_LINE.test(text)]).toEqual([false, false]);
 });
@@ -52,20 +64,18 @@ it.each(['Ada Lovelace', 'Émilie 👩‍👧', 'می‌خواهم', ' a ', '�
 );
 
 it.each([
-  ...[
-    '',
-    ' ',
-    ' \u00a0',
-    '\u200b',
-    '\u061c',
-    '\u180e',
-    '\u200d',
-    '\u200c\u200e',
-    '\ufe0f',
-    '\u2800',
-    '\u{e0041}\u{e0042}',
-    '\u{e0100}',
-  ],
+  '',
+  ' ',
+  ' \u00a0',
+  '\u200b',
+  '\u061c',
+  '\u180e',
+  '\u200d',
+  '\u200c\u200e',
+  '\ufe0f',
+  '\u2800',
+  '\u{e0041}\u{e0042}',
+  '\u{e0100}',
 ])('%j is one line with nothing to see', text => {
   expect([ONE_LINE.test(text), VISIBLE_LINE.test(text)]).toEqual([true, false]);
 });

@@ -59,7 +59,10 @@ function placeOf(
     await folder.remove();
   };
   return {
-    ...{ stdout, stderr, folder, control: berth.socket(control) },
+    stdout,
+    stderr,
+    folder,
+    control: berth.socket(control),
     kill: () => running.end(),
     dead: exited(child).then(takeDown),
     signal: (pid, signal) => processes.signal(pid, signal),

@@ -72,6 +72,9 @@ function bwrapOptions(
       numbers.files,
       numbers.progress,
     ),
-    ...['--seccomp', String(numbers.gate), '--json-status-fd', String(numbers.status)],
+    '--seccomp',
+    String(numbers.gate),
+    '--json-status-fd',
+    String(numbers.status),
   ];
 }

@@ -130,7 +130,9 @@ export function itKeepsACommand(sandbox: () => SandboxDriver, traits: IsolationT
     const answers = await systemCalls(...forbidden.map(name => [name, 0, 0, 0, 0, 0] as SystemCall));
     expect(answers).toEqual(forbidden.map(() => EPERM));
     expect(await systemCalls(['unshare', 0x10000000], ['personality', 0x0040000], ['clone3', 0, 0])).toEqual([
-      ...[EPERM, EPERM, ENOSYS],
+      EPERM,
+      EPERM,
+      ENOSYS,
     ]);
     expect(await bash('unshare -Ur true 2>&1; mount -t tmpfs none /tmp 2>&1')).toMatch(
       /not permitted|must be superuser|denied/,

@@ -44,7 +44,9 @@ export class LastWill {
   private appoint(): void {
     // In a session of its own, so that an interrupt from a terminal leaves it to do its work.
     const executor = spawn('/bin/sh', ['-c', script], {
-      ...{ env: {}, cwd: '/', detached: true },
+      env: {},
+      cwd: '/',
+      detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
     });
     // Whatever these report, it shows as not at work, and the next line appoints another.

@@ -25,7 +25,10 @@ export async function openLocalSession(
     throw new Error('A session must have pipes for its output');
   const processes = new SessionProcesses(() => child.pid);
   const place = {
-    ...{ stdout, stderr, folder, control: child.stdio[CONTROL] as Duplex },
+    stdout,
+    stderr,
+    folder,
+    control: child.stdio[CONTROL] as Duplex,
     kill: () => running.kill(),
     dead: exited(child).finally(() => folder.remove()),
     signal: (pid: number, name: NodeJS.Signals) => processes.signal(pid, name),

@@ -11,19 +11,26 @@ const HOME = '/tmp/home';
 const SHARED_MEMORY_BYTES = String(64 * 1024 * 1024);
 
 const namespaces = [
-  ...[
-    '--unshare-user',
-    '--unshare-pid',
-    '--unshare-net',
-    '--unshare-ipc',
-    '--unshare-uts',
-    '--unshare-cgroup',
-  ],
+  '--unshare-user',
+  '--unshare-pid',
+  '--unshare-net',
+  '--unshare-ipc',
+  '--unshare-uts',
+  '--unshare-cgroup',
   // No further user namespace, in which a process would be root again; the second makes sure of it.
-  ...['--disable-userns', '--assert-userns-disabled'],
-  ...['--uid', INSIDE_ID, '--gid', INSIDE_ID, '--hostname', 'sandbox'],
+  '--disable-userns',
+  '--assert-userns-disabled',
+  '--uid',
+  INSIDE_ID,
+  '--gid',
+  INSIDE_ID,
+  '--hostname',
+  'sandbox',
   // No controlling terminal to type into; SIGKILL when the service dies; no capabilities, even in here.
-  ...['--new-session', '--die-with-parent', '--cap-drop', 'ALL'],
+  '--new-session',
+  '--die-with-parent',
+  '--cap-drop',
+  'ALL',
 ];
 
 /** Parts of the system that may be folders of their own or links into /usr. */
@@ -87,10 +94,21 @@ export class Profile {
       ...systemFolders.flatMap(systemFolder),
       ...settings,
       ...binds.flatMap(({ from, to }) => readOnly(from, to)),
-      ...['--proc', '/proc', '--dev', '/dev'],
-      ...['--size', SHARED_MEMORY_BYTES, '--perms', '0700', '--tmpfs', '/dev/shm'],
+      '--proc',
+      '/proc',
+      '--dev',
+      '/dev',
+      '--size',
+      SHARED_MEMORY_BYTES,
+      '--perms',
+      '0700',
+      '--tmpfs',
+      '/dev/shm',
       // The new /dev is a writable file system without a size; its devices work read-only as well.
-      ...['--remount-ro', '/dev', '--dir', '/run'],
+      '--remount-ro',
+      '/dev',
+      '--dir',
+      '/run',
     ];
     this.variables = variables(binds.some(({ to }) => isBelow(to, '/opt/node')));
   }
@@ -113,12 +131,31 @@ export class Profile {
     return [
       ...this.system,
       ...this.invented.flatMap(([path], index) => ['--perms', '0444', '--file', String(files[index]), path]),
-      ...[...tmpSize, '--perms', '1777', '--tmpfs', '/tmp', '--perms', '0700', '--dir', HOME],
+      ...tmpSize,
+      '--perms',
+      '1777',
+      '--tmpfs',
+      '/tmp',
+      '--perms',
+      '0700',
+      '--dir',
+      HOME,
       ...readOnlyBinds.flatMap(({ from, to }) => readOnly(from, to)),
-      ...[isReadOnly ? '--ro-bind' : '--bind', workspace, WORKSPACE, '--chdir', join(WORKSPACE, cwd)],
-      ...['--perms', '0444', '--file', String(lastFile), LAST_FILE, '--remount-ro', '/'],
+      isReadOnly ? '--ro-bind' : '--bind',
+      workspace,
+      WORKSPACE,
+      '--chdir',
+      join(WORKSPACE, cwd),
+      '--perms',
+      '0444',
+      '--file',
+      String(lastFile),
+      LAST_FILE,
+      '--remount-ro',
+      '/',
       // bwrap is started with an empty environment, which its own process 1 shows to all; this only makes sure.
-      ...['--clearenv', ...setVariables({ ...this.variables, ...env })],
+      '--clearenv',
+      ...setVariables({ ...this.variables, ...env }),
     ];
   }
 }

@@ -183,8 +183,12 @@ export function itRunsSessions(
       wallMs: 6_000,
     });
     expect(late).toMatchObject({
-      ...{ ended_by: 'timeout', limit: 'wallMs', exit_code: null, signal: 'SIGKILL' },
-      ...{ stdout: 'begun\n', session_ended: null },
+      ended_by: 'timeout',
+      limit: 'wallMs',
+      exit_code: null,
+      signal: 'SIGKILL',
+      stdout: 'begun\n',
+      session_ended: null,
     });
     const left = await bash('ps -eo args= | grep "^sleep 100[0-9]"; echo [$LOST]');
     if (isolated) expect(left.stdout).toBe('sleep 1000\n[]\n');
@@ -261,7 +265,10 @@ export function itRunsSessions(
   it('ends when its output floods', async () => {
     const bash = runner(await open({ limits: { outputBytes: 1000 } }));
     expect(await bash('yes')).toMatchObject({
-      ...{ ended_by: 'output', limit: 'outputBytes', truncated: true, session_ended: 'output' },
+      ended_by: 'output',
+      limit: 'outputBytes',
+      truncated: true,
+      session_ended: 'output',
     });
   });
 

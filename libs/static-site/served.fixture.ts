@@ -82,8 +82,12 @@ export class ServedSite {
     }
     const text = (name: string) => files[name]?.toString();
     const made = await buildManifest({
-      ...{ files: collected, spa, earlier, reserved: ['_atelier'] },
-      ...{ headers: text('_headers'), redirects: text('_redirects') },
+      files: collected,
+      spa,
+      earlier,
+      reserved: ['_atelier'],
+      headers: text('_headers'),
+      redirects: text('_redirects'),
     });
     const manifest = await decodeManifest(await encodeManifest(made.manifest));
     this.site = new StaticSite(manifest, { version: '7' });

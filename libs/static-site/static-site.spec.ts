@@ -176,12 +176,14 @@ describe('what a client has', () => {
   it('is gone on with, by one range of the file as it is', async () => {
     const part = await served.get('/text.txt', { Range: 'bytes=5-8', 'Accept-Encoding': 'br' });
     expect(part).toMatchObject({
-      ...{ status: 206, body: 'word' },
+      status: 206,
+      body: 'word',
       headers: { 'content-range': 'bytes 5-8/5000', 'content-length': '4' },
     });
     expect((await served.get('/text.txt', { Range: 'bytes=-5' })).body).toBe('word ');
     expect(await served.get('/text.txt', { Range: 'bytes=9000-' })).toMatchObject({
-      ...{ status: 416, headers: { 'content-range': 'bytes */5000' } },
+      status: 416,
+      headers: { 'content-range': 'bytes */5000' },
     });
     expect(await served.status('/text.txt', { Range: 'bytes=0-1,3-4' })).toBe(200);
     expect(await served.status('/text.txt', { Range: 'lines=1-2' })).toBe(200);
@@ -231,8 +233,12 @@ describe('what a client has', () => {
 describe('rules', () => {
   const withRules = (redirects: string, headers = '') =>
     served.publish({
-      ...{ 'index.html': 'home', 'page.html': 'page', 'missing.html': 'missing', 'style.css': 'css' },
-      ...{ _redirects: redirects, _headers: headers },
+      'index.html': 'home',
+      'page.html': 'page',
+      'missing.html': 'missing',
+      'style.css': 'css',
+      _redirects: redirects,
+      _headers: headers,
     });
 
   it('redirect, rewrite and force', async () => {

@@ -77,7 +77,9 @@ const EXAMPLES: Example[] = [
 ];
 
 const received = ({ headers, body, at }: Example): Received => ({
-  ...{ headers, body: Buffer.from(body), now: new Date(at * 1000) },
+  headers,
+  body: Buffer.from(body),
+  now: new Date(at * 1000),
 });
 
 describe.each(EXAMPLES)('a webhook of $scheme', example => {

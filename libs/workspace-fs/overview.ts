@@ -57,7 +57,11 @@ export async function overview(tree: Tree, start: string, options: OverviewOptio
 
 /** Rules that were read are read again, as the files may have changed; that is no harm. */
 const again = ({ seen, ignored, ignoreFiles, glob, signal }: OverviewOptions): BelowOptions => ({
-  ...{ seen, ignored, ignoreFiles, glob, signal },
+  seen,
+  ignored,
+  ignoreFiles,
+  glob,
+  signal,
 });
 
 const newFolder = (): Folder => ({ files: 0, folders: 0, bytes: 0, own: 0, below: [] });

@@ -28,7 +28,14 @@ it('reads files of many folders, and tells of each how it went', async () => {
   symlinkSync(workspace.outside(), workspace.at('away'));
   const paths = ['b/c', 'a', 'none', 'away/canary.txt', 'b/d', 'b/d/e', 'link', 'a/x', 'b/f'];
   expect(told(await read(paths))).toEqual([
-    ...['in b/c', 'in a', 'not_found', 'symlink', 'is_directory', 'in b/d/e', 'symlink', 'not_directory'],
+    'in b/c',
+    'in a',
+    'not_found',
+    'symlink',
+    'is_directory',
+    'in b/d/e',
+    'symlink',
+    'not_directory',
     'in b/f',
   ]);
 });

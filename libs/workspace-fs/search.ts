@@ -24,7 +24,13 @@ const MAX_LEFT_OUT = 20;
 const BINARY_CHECK_BYTES = 8 * 1024;
 const FILES_AT_ONCE = 64;
 const OUT_OF_REACH = [
-  ...['not_found', 'symlink', 'not_regular', 'is_directory', 'not_directory', 'denied', 'invalid_path'],
+  'not_found',
+  'symlink',
+  'not_regular',
+  'is_directory',
+  'not_directory',
+  'denied',
+  'invalid_path',
 ] as const;
 
 export interface SearchOptions extends PatternOptions, ScopeOptions {

@@ -48,7 +48,8 @@ await bench(async () => {
   );
   const organization_id = items[0].id;
   const { id: workspace_id } = await postJson(`${service.url}/api/workspaces`, headers, {
-    ...{ name: 'Bench', organization_id },
+    name: 'Bench',
+    organization_id,
   });
   const deploy = async (name, trigger) => {
     const file_path = `automations/${name}.md`;

@@ -39,14 +39,12 @@ await bench(async () => {
   );
   const PORT = String(await freePort());
   const config = Config.from({
-    ...{
-      DATABASE_URL,
-      DATA_DIR,
-      PORT,
-      HOST: '127.0.0.1',
-      LOG_LEVEL: 'error',
-      RATE_LIMITS_PER_MINUTE: 'credential=0',
-    },
+    DATABASE_URL,
+    DATA_DIR,
+    PORT,
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'error',
+    RATE_LIMITS_PER_MINUTE: 'credential=0',
     OUTGOING_PRIVATE_HOSTS: new URL(remote.url).host,
   });
   const app = await createServer({
@@ -60,15 +58,23 @@ await bench(async () => {
   const key = { 'x-api-key': api_key };
   const me = await (await fetch(`${url}/api/auth/me`, { headers: key })).json();
   const credential = {
-    ...{ type: 'api_key', id: me.id, scopes: null, expires_at: null },
-    ...{ organization_id: null, workspace_ids: null },
+    type: 'api_key',
+    id: me.id,
+    scopes: null,
+    expires_at: null,
+    organization_id: null,
+    workspace_ids: null,
   };
   const actor = { type: 'user', id: me.id, name: 'Bench', email: null, credential };
   const calls = app.get(ConnectorCalls, { strict: false });
   const connect = async more => {
     const name = `Bench ${more.auth}`;
     const connector = await postJson(`${url}/api/connectors`, key, {
-      ...{ organization_id, owner: 'organization', name, url: remote.url, ...more },
+      organization_id,
+      owner: 'organization',
+      name,
+      url: remote.url,
+      ...more,
     });
     const at = `${url}/api/connectors/${connector.id}`;
     await postJson(`${at}/test`, key, {});

@@ -72,12 +72,10 @@ async function run(model, service, task, way) {
   const { model: name, meter, policy } = model.open(task, way);
   const start = performance.now();
   const sent = await service.post('/api/agent/message', {
-    ...{
-      workspace_id: place.id,
-      message: task.ask,
-      model: name,
-      budget: { max_steps: 60, max_seconds: 900 },
-    },
+    workspace_id: place.id,
+    message: task.ask,
+    model: name,
+    budget: { max_steps: 60, max_seconds: 900 },
     ...(way === 'shell' ? { agent_name: 'shell' } : {}),
   });
   let status;

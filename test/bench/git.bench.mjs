@@ -49,7 +49,10 @@ async function proxyTo(host, port, authority, isInspected) {
   const value = async () => ({ header: 'Bearer key-of-a-bench', secrets: ['key-of-a-bench'] });
   const rule = { key: 'bench', host, port, methods: ['GET'], paths: ['/'], header: 'Authorization', value };
   const proxy = new EgressProxy({
-    ...{ hosts: isInspected ? [] : [host], ports: [port], allows: () => true, forwarder: new Exchanges() },
+    hosts: isInspected ? [] : [host],
+    ports: [port],
+    allows: () => true,
+    forwarder: new Exchanges(),
     ...(isInspected && {
       inspection: {
         authority,
@@ -114,14 +117,12 @@ await bench(async () => {
   );
   const PORT = String(await freePort());
   const config = Config.from({
-    ...{
-      DATABASE_URL,
-      DATA_DIR,
-      PORT,
-      HOST: '127.0.0.1',
-      LOG_LEVEL: 'error',
-      RATE_LIMITS_PER_MINUTE: 'credential=0',
-    },
+    DATABASE_URL,
+    DATA_DIR,
+    PORT,
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'error',
+    RATE_LIMITS_PER_MINUTE: 'credential=0',
     OUTGOING_PRIVATE_HOSTS: forge,
   });
   const app = await createServer({
@@ -134,7 +135,10 @@ await bench(async () => {
   const url = `http://127.0.0.1:${PORT}/api`;
   const key = { 'x-api-key': api_key };
   const definition = {
-    ...{ id: 'forge', name: 'Forge', docs: 'https://forge.example.com/docs', auth: 'api_key' },
+    id: 'forge',
+    name: 'Forge',
+    docs: 'https://forge.example.com/docs',
+    auth: 'api_key',
     api: { base_url: `https://${forge}`, hosts: [], header: 'X-Key', template: '{api_key}' },
     git: { hosts: [forge], username: 'git' },
     fields: [{ name: 'api_key', label: 'Key', secret: true }],

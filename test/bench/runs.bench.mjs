@@ -31,12 +31,11 @@ await bench(async () => {
   const { DATA_DIR, DATABASE_URL } = await database();
   const model = await serve(['test/bench/floors/writing-model.mjs']);
   const service = await atelier({
-    ...{ DATA_DIR, DATABASE_URL },
-    ...{
-      OPENAI_COMPATIBLE_BASE_URL: model.url,
-      OPENAI_COMPATIBLE_MODELS: 'bench',
-      DEFAULT_MODEL: 'local/bench',
-    },
+    DATA_DIR,
+    DATABASE_URL,
+    OPENAI_COMPATIBLE_BASE_URL: model.url,
+    OPENAI_COMPATIBLE_MODELS: 'bench',
+    DEFAULT_MODEL: 'local/bench',
   });
   const { api_key, workspace_id } = service.credentials;
   const headers = { 'x-api-key': api_key };

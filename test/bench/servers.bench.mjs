@@ -109,7 +109,11 @@ class Servers {
     const file = path.join(this.dataDir, 'workspaces', this.workspaceId, 'program.cjs');
     writeFileSync(file, readFileSync(path.join(floors, 'program.cjs')));
     const made = await this.json('POST', '/api/tunnels', {
-      ...{ workspace_id: this.workspaceId, name: slug, slug, command: 'exec node program.cjs', start: false },
+      workspace_id: this.workspaceId,
+      name: slug,
+      slug,
+      command: 'exec node program.cjs',
+      start: false,
       ...settings,
     });
     await this.json('PUT', `/api/tunnel-access/${made.id}`, { mode: 'public' });

@@ -77,9 +77,13 @@ await bench(async () => {
   const database = await countingDatabase(DATA_DIR);
   const model = await serve(['test/bench/floors/writing-model.mjs']);
   const environment = {
-    ...{ DATA_DIR, DATABASE_URL: database.url, DEFAULT_MODEL: 'local/bench' },
-    ...{ OPENAI_COMPATIBLE_BASE_URL: model.url, OPENAI_COMPATIBLE_MODELS: 'bench' },
-    ...{ RATE_LIMITS_PER_MINUTE: 'credential=0', LOG_LEVEL: 'info' },
+    DATA_DIR,
+    DATABASE_URL: database.url,
+    DEFAULT_MODEL: 'local/bench',
+    OPENAI_COMPATIBLE_BASE_URL: model.url,
+    OPENAI_COMPATIBLE_MODELS: 'bench',
+    RATE_LIMITS_PER_MINUTE: 'credential=0',
+    LOG_LEVEL: 'info',
   };
   const { api_key, workspace_id } = credentials;
   const headers = { 'x-api-key': api_key };

@@ -78,7 +78,10 @@ it.each(SCREENS)('on %s the link that a waiting run tells leads to its decision'
   const workspace_id = await service.workspace(ada, { name: 'Field notes' });
   await ada.client.patch(`/api/workspaces/${workspace_id}/approval-policy`, { write: 'ask' });
   const run = await agent.send(`run echo decided > ${'part-'.repeat(12)}${name}.txt`, {
-    ...{ workspace_id, model: 'atelier/demo', on_approval: 'wait', title: 'Write down what was decided' },
+    workspace_id,
+    model: 'atelier/demo',
+    on_approval: 'wait',
+    title: 'Write down what was decided',
   });
   await agent.until(run, ({ event }) => event === 'approval.requested');
   const { body } = await ada.client.get(`/api/agent/status/${run.call_id}`);

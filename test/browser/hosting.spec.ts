@@ -81,7 +81,10 @@ describe.each(WIDTHS)('on a %s', (width, options) => {
       cookies.map(({ name, httpOnly, sameSite, domain }) => ({ name, httpOnly, sameSite, domain })),
     ).toEqual(
       ['atl_visit', 'atl_round'].map(name => ({
-        ...{ name, httpOnly: true, sameSite: 'Lax', domain: new URL(originOf(site)).hostname },
+        name,
+        httpOnly: true,
+        sameSite: 'Lax',
+        domain: new URL(originOf(site)).hostname,
       })),
     );
     await page.goto(`${originOf(await newSite('Wiki'))}/`);

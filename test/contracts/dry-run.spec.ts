@@ -78,7 +78,8 @@ beforeAll(async () => {
   other = await service.person('Other');
   things = { ...(await makeThings(service, owner, other)), ...INPUTS };
   await owner.client.post('/api/integrations/providers', {
-    ...{ organization_id: things.organization_id, definition: { ...DEFINITION, id: 'unused' } },
+    organization_id: things.organization_id,
+    definition: { ...DEFINITION, id: 'unused' },
   });
   // What it clones from is no host of the guarded fetch, which lets nothing out.
   const definition = { ...DEFINITION, git: { ...DEFINITION.git, hosts: ['acme.example.com', forge.host] } };

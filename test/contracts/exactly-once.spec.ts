@@ -31,11 +31,9 @@ beforeAll(async () => {
   forge = await Forge.start();
   forge.add('one.git', 1);
   service = await TestService.start({
-    ...{
-      SMTP_URL: smtp.url,
-      MAIL_FROM: 'atelier@example.com',
-      OUTGOING_PRIVATE_HOSTS: `${provider.host},${forge.host}`,
-    },
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'atelier@example.com',
+    OUTGOING_PRIVATE_HOSTS: `${provider.host},${forge.host}`,
   });
   ledger = service.app.get(IdempotencyLedger, { strict: false });
   ada = await service.person('Ada');
@@ -108,12 +106,18 @@ async function repository(): Promise<string> {
 }
 
 const siteInput = () => ({
-  ...{ workspace_id: workspace, name: 'Site', slug: randomUUID().replaceAll('-', ''), folder: 'site' },
+  workspace_id: workspace,
+  name: 'Site',
+  slug: randomUUID().replaceAll('-', ''),
+  folder: 'site',
 });
 const site = async (): Promise<string> => (await made('/api/sites', siteInput())).id;
 
 const serverInput = () => ({
-  ...{ workspace_id: workspace, name: 'Server', slug: randomUUID().replaceAll('-', ''), command: 'false' },
+  workspace_id: workspace,
+  name: 'Server',
+  slug: randomUUID().replaceAll('-', ''),
+  command: 'false',
   start: false,
 });
 /** One that is not started, or that crashed and is tried again tomorrow. */
@@ -166,7 +170,9 @@ async function builtin(): Promise<string> {
 }
 
 const loopInput = () => ({
-  ...{ workspace_id: workspace, prompt: 'list', until: { check: { run: 'bash', code: 'false' } } },
+  workspace_id: workspace,
+  prompt: 'list',
+  until: { check: { run: 'bash', code: 'false' } },
   interval_seconds: 86_400,
 });
 
@@ -754,8 +760,12 @@ async function notification(): Promise<string> {
 
 /** A connector whose server nothing is sent to. */
 const remote = () => ({
-  ...{ organization_id: ada.organizationId, owner: 'organization', name: 'Remote' },
-  ...{ url: 'https://localhost:8443/', auth: 'bearer', token: 'sample' },
+  organization_id: ada.organizationId,
+  owner: 'organization',
+  name: 'Remote',
+  url: 'https://localhost:8443/',
+  auth: 'bearer',
+  token: 'sample',
 });
 
 async function connector(): Promise<string> {

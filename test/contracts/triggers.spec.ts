@@ -50,7 +50,9 @@ function listed(): { name: string; table: string; function: string; text: string
     /^\| `(\w+)` +\| `(\w+)` +\| `(\w+)` +\| `([\w/-]+)` +\| (.+?) +\|$/gm,
   );
   return [...rows].map(([, name = '', table = '', called = '', feature = '', text = '']) => ({
-    ...{ name, table, function: called },
+    name,
+    table,
+    function: called,
     text: `${feature}: ${text}`,
   }));
 }
@@ -181,8 +183,10 @@ describe('a trigger', () => {
         'member_changed_told',
         `update organization_member set role = 'member' where user_id = '${user_id}' and organization_id = '${organization_id}'`,
         [
-          ...[`access:${user_id}`, `access:${service_account_id}`],
-          ...[`workspaces:${user_id}`, `workspaces:${service_account_id}`],
+          `access:${user_id}`,
+          `access:${service_account_id}`,
+          `workspaces:${user_id}`,
+          `workspaces:${service_account_id}`,
         ],
       ],
       [

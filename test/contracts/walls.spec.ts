@@ -173,24 +173,25 @@ describe('the walls between the folders', () => {
   });
 });
 
-describe('parts of statements that write', () => {
-  const BIOME = path.join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
-  const RULE = path.join(ROOT, 'scripts/lint-rules/writes-stay-whole.grit');
-  const SQL = "import { sql } from 'kysely';\n";
-
-  /** The lines of a store that the rule refuses. */
-  async function refused(store: string): Promise<number[]> {
-    const folder = await mkdtemp(path.join(tmpdir(), 'statements-'));
-    try {
-      await writeFile(path.join(folder, 'biome.json'), JSON.stringify({ plugins: [RULE] }));
-      await writeFile(path.join(folder, 'pets.store.ts'), SQL + store);
-      const checked = run(BIOME, ['lint', 'pets.store.ts'], { cwd: folder });
-      const { stderr } = await checked.catch((error: { stderr: string }) => error);
-      return [...stderr.matchAll(/pets\.store\.ts:(\d+):\d+ plugin/g)].map(([, line]) => Number(line));
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+/** The lines of a file that one rule of `scripts/lint-rules` refuses. */
+async function refusedLines(rule: string, file: string, text: string): Promise<number[]> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'lint-rule-'));
+  try {
+    const plugins = [path.join(ROOT, 'scripts/lint-rules', rule)];
+    await writeFile(path.join(folder, 'biome.json'), JSON.stringify({ plugins }));
+    await writeFile(path.join(folder, file), text);
+    const biome = path.join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
+    const checked = run(biome, ['lint', file], { cwd: folder });
+    const { stderr } = await checked.catch((error: { stderr: string }) => error);
+    return [...stderr.matchAll(/\.ts:(\d+):\d+ plugin/g)].map(([, line]) => Number(line));
+  } finally {
+    await rm(folder, { recursive: true });
   }
+}
+
+describe('parts of statements that write', () => {
+  const SQL = "import { sql } from 'kysely';\n";
+  const refused = (store: string) => refusedLines('writes-stay-whole.grit', 'pets.store.ts', SQL + store);
 
   it.each([
     ['a constant', 'export const rows = sql`insert into pet (id) values (1)`;\n'],
@@ -206,5 +207,18 @@ describe('parts of statements that write', () => {
       'export { own as other };',
     ];
     expect(await refused(fine.join('\n'))).toEqual([]);
+  });
+});
+
+describe('literals', () => {
+  it('are written out where they stand, not spread', async () => {
+    const lines = [
+      'export const pet = { ...{ name, age }, kind: 1 };',
+      'export const owner = { ...pet, ...(name ? { name } : {}) };',
+      'call({',
+      '  ...{ id },',
+      '});',
+    ];
+    expect(await refusedLines('no-literal-spread.grit', 'pets.ts', lines.join('\n'))).toEqual([1, 4]);
   });
 });

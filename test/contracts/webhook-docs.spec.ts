@@ -143,7 +143,9 @@ async function everything(): Promise<void> {
 /** One that is satisfied. */
 async function loop(workspace_id: string): Promise<void> {
   const { body } = await ada.client.post('/api/loops', {
-    ...{ workspace_id, prompt: 'list', model: 'atelier/demo' },
+    workspace_id,
+    prompt: 'list',
+    model: 'atelier/demo',
     until: { check: { run: 'bash', code: 'true' } },
   });
   await ada.client.events(`/api/loops/${body.id}/events`);
@@ -213,8 +215,12 @@ async function clones(workspace_id: string): Promise<void> {
 async function connector(): Promise<void> {
   const { organizationId: organization_id } = ada;
   const { body } = await ada.client.post('/api/connectors', {
-    ...{ organization_id, owner: 'organization', name: 'Remote', url: 'https://localhost:8443/' },
-    ...{ auth: 'bearer', token: 'sample' },
+    organization_id,
+    owner: 'organization',
+    name: 'Remote',
+    url: 'https://localhost:8443/',
+    auth: 'bearer',
+    token: 'sample',
   });
   const changes = { added: [], changed: ['a'], removed: [], instructions_changed: false };
   const facts = { connector_id: body.id, organization_id, check_id: newId() };
@@ -231,7 +237,10 @@ async function sites(workspace_id: string): Promise<void> {
   const write = (path: string) =>
     ada.client.put(`/api/workspaces/${workspace_id}/files/content`, { path, content: 'x' });
   const { body: site } = await ada.client.post('/api/sites', {
-    ...{ workspace_id, name: 'Docs', slug: 'docs', folder: 'docs' },
+    workspace_id,
+    name: 'Docs',
+    slug: 'docs',
+    folder: 'docs',
   });
   const build = async (auto_promote: boolean) => {
     const { body } = await ada.client.post(`/api/sites/${site.id}/versions`, { auto_promote });
@@ -264,7 +273,10 @@ async function connections(): Promise<void> {
 /** One that ended by itself, and is not started any more. */
 async function server(workspace_id: string): Promise<void> {
   const { body } = await ada.client.post('/api/tunnels', {
-    ...{ workspace_id, name: 'App', command: 'false', start: false },
+    workspace_id,
+    name: 'App',
+    command: 'false',
+    start: false,
   });
   await service.database.query("update server set state = 'failed' where id = $1", [body.id]);
   const ended = { server_id: body.id, instance_id: newId() };

@@ -364,14 +364,15 @@ async function automatedThings(): Promise<Json> {
   const { id, triggers } = await automations.deploy(file_path);
   const { run_id, delivery_id } = await automations.run(file_path);
   return {
-    ...{ automation_run: run_id, automation_delivery: delivery_id, automation_version: id, automation: id },
-    ...{
-      file_path,
-      number: 1,
-      trigger_id: triggers[0].id,
-      automation_secret: id,
-      automation_webhook: triggers[0].id,
-    },
+    automation_run: run_id,
+    automation_delivery: delivery_id,
+    automation_version: id,
+    automation: id,
+    file_path,
+    number: 1,
+    trigger_id: triggers[0].id,
+    automation_secret: id,
+    automation_webhook: triggers[0].id,
   };
 }
 
@@ -418,7 +419,11 @@ it('a rehearsal of any action about something sees it or not as the action would
   await ada.client.put(`/api/workspaces/${workspace_id}/files/content`, form);
   const shownForm = await made(`/api/workspaces/${workspace_id}/forms/share`, { path: form.path });
   const server = await made('/api/tunnels', {
-    ...{ workspace_id, name: 'App', slug: 'rehearsed', command: 'true', start: false },
+    workspace_id,
+    name: 'App',
+    slug: 'rehearsed',
+    command: 'true',
+    start: false,
   });
   const place = { organization_id: ada.organizationId };
   for (const id of ['acme', 'unused'])
@@ -440,13 +445,20 @@ it('a rehearsal of any action about something sees it or not as the action would
   await made(`/api/loops/${loop.id}/stop`, {});
   await ada.client.events(`/api/operations/${published.operation_id}/events`);
   const connector = await made('/api/connectors', {
-    ...{ organization_id: ada.organizationId, owner: 'organization', name: 'Rehearsed' },
-    ...{ url: 'https://localhost:8443/', auth: 'bearer', token: 'sample' },
+    organization_id: ada.organizationId,
+    owner: 'organization',
+    name: 'Rehearsed',
+    url: 'https://localhost:8443/',
+    auth: 'bearer',
+    token: 'sample',
   });
   const ids: Json = {
     connector: connector.id,
     integration: connection.id,
-    ...{ git_repo: repo?.id, git_status: repo?.id, git_commit: repo?.id, git_branch: repo?.id },
+    git_repo: repo?.id,
+    git_status: repo?.id,
+    git_commit: repo?.id,
+    git_branch: repo?.id,
     provider: 'acme',
     definition: { ...DEFINITION, id: 'acme' },
     template: published.template_id,
@@ -488,8 +500,12 @@ it('a rehearsal of any action about something sees it or not as the action would
     integration_request: 422,
     integration_test: 200,
     // Its folder is gone, and its host is none that may be reached.
-    ...{ git_status_get: 409, git_commit_list: 409, git_branch_list: 409, git_repo_diff: 409 },
-    ...{ git_repo_pull: 409, git_repo_push: 409 },
+    git_status_get: 409,
+    git_commit_list: 409,
+    git_branch_list: 409,
+    git_repo_diff: 409,
+    git_repo_pull: 409,
+    git_repo_push: 409,
     form_submission_accept: 404,
     form_submission_delete: 404,
     member_remove: 404,

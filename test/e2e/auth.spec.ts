@@ -277,7 +277,8 @@ describe('the address of the service', () => {
       if (path === '/api/integrations/callback') return;
       const told = await service.stranger.raw('GET', path);
       expect([told.status, told.headers.get('content-type'), await told.json()]).toEqual([
-        ...[status, 'application/json; charset=utf-8'],
+        status,
+        'application/json; charset=utf-8',
         { detail: expect.stringContaining(detail) },
       ]);
       expect(told.headers.get('vary')).toContain('Accept');

@@ -18,7 +18,10 @@ beforeAll(async () => {
   own = new Automations(ada.client, workspace);
   editor = await service.person('Eve');
   await service.join(editor, {
-    ...{ organization: ada.organizationId, role: 'guest', workspace, workspaceRole: 'editor' },
+    organization: ada.organizationId,
+    role: 'guest',
+    workspace,
+    workspaceRole: 'editor',
   });
   await own.write('precious.md', 'kept');
 });
@@ -122,7 +125,9 @@ describe('a run that waits for an approval', () => {
     const refusing = await own.file('refuses', 'actions: [share_create]\non_approval: refuse', 'Share.\n');
     ground.model.reply([share(), { text: 'It is left to do.' }]);
     expect(await own.run(refusing, { draft: true })).toMatchObject({
-      ...{ status: 'completed', stop_reason: null, output: { response: 'It is left to do.' } },
+      status: 'completed',
+      stop_reason: null,
+      output: { response: 'It is left to do.' },
     });
     const failing = await own.file('denied', 'actions: [share_create]', 'Share.\n');
     ground.model.reply([share()]);
@@ -162,7 +167,10 @@ describe('people are told', () => {
   it('who are admins, where whoever deployed it is gone', async () => {
     const leo = await ground.service.person('Leo');
     await ground.service.join(leo, {
-      ...{ organization: ground.ada.organizationId, role: 'member', workspace, workspaceRole: 'editor' },
+      organization: ground.ada.organizationId,
+      role: 'member',
+      workspace,
+      workspaceRole: 'editor',
     });
     const theirs = new Automations(leo.client, workspace);
     const deployed = await theirs.deploy(await theirs.script('of-leo', 'true', 'on:\n  - webhook: {}'));
@@ -266,7 +274,9 @@ describe('a budget with a hard stop', () => {
 describe('a service account', () => {
   const account = async (role: string): Promise<string> => {
     const { body } = await own.client.post('/api/service-accounts', {
-      ...{ organization_id: ground.ada.organizationId, name: `Bot ${role}`, role },
+      organization_id: ground.ada.organizationId,
+      name: `Bot ${role}`,
+      role,
     });
     return body.id;
   };
@@ -296,7 +306,9 @@ describe('a service account', () => {
     const refused = await theirs.ask('deployments', { file_path: path, run_as: admin });
     expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('above yours')]);
     const foreign = await editor.client.post('/api/service-accounts', {
-      ...{ organization_id: editor.organizationId, name: 'Other', role: 'member' },
+      organization_id: editor.organizationId,
+      name: 'Other',
+      role: 'member',
     });
     const unknown = await own.ask('deployments', { file_path: path, run_as: foreign.body.id });
     expect([unknown.status, unknown.body.detail]).toEqual([422, expect.stringContaining('no such')]);

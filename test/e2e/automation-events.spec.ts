@@ -36,19 +36,25 @@ it('tells of deployments and runs, in the order in which they happen', async () 
   await own.stop(path);
   const events = await watched;
   expect(events.map(({ event }) => event.replace('automation.', ''))).toEqual([
-    ...['deployment.deployed', 'run.queued', 'run.started', 'run.completed'],
-    ...['deployment.deployed', 'run.queued', 'run.started', 'run.failed'],
-    ...['deployment.paused', 'deployment.resumed', 'deployment.stopped'],
+    'deployment.deployed',
+    'run.queued',
+    'run.started',
+    'run.completed',
+    'deployment.deployed',
+    'run.queued',
+    'run.started',
+    'run.failed',
+    'deployment.paused',
+    'deployment.resumed',
+    'deployment.stopped',
   ]);
   expect(events.map(event => event.id)).toEqual(Array.from({ length: 11 }, (_, n) => n + 1));
   expect(events[3]?.data).toMatchObject({
-    ...{
-      run_id: run.run_id,
-      deployment_id: id,
-      file_path: path,
-      status: 'completed',
-      trigger_kind: 'manual',
-    },
+    run_id: run.run_id,
+    deployment_id: id,
+    file_path: path,
+    status: 'completed',
+    trigger_kind: 'manual',
     time: expect.any(String),
   });
   expect(events[10]?.data).toMatchObject({ deployment_id: id, state: 'stopped', version: 2 });

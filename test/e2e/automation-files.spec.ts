@@ -28,7 +28,10 @@ beforeAll(async () => {
     [viewer, 'viewer'],
   ] as const)
     await service.join(person, {
-      ...{ organization: ada.organizationId, role: 'guest', workspace, workspaceRole: role },
+      organization: ada.organizationId,
+      role: 'guest',
+      workspace,
+      workspaceRole: role,
     });
 });
 afterAll(() => ground.stop());
@@ -88,12 +91,19 @@ describe('a file trigger', () => {
     await own.write('inbox/other.md', 'other');
     const [delivery] = await deliveries(deployment, 1);
     expect(delivery).toMatchObject({
-      ...{ kind: 'file', state: 'accepted', reason: null, run_id: expect.any(String) },
+      kind: 'file',
+      state: 'accepted',
+      reason: null,
+      run_id: expect.any(String),
       payload: {
         total: 1,
         changes: [
           {
-            ...{ path: 'inbox/deep/one.txt', kind: 'created', from: null, size: 3, etag: expect.any(String) },
+            path: 'inbox/deep/one.txt',
+            kind: 'created',
+            from: null,
+            size: 3,
+            etag: expect.any(String),
             writer: { type: 'user', id: ground.ada.id },
           },
         ],
@@ -176,7 +186,9 @@ describe('a file trigger', () => {
     expect(offered()).toContain('bash');
     const share = ok(
       await own.client.post('/api/share', {
-        ...{ workspace_id: workspace, path: 'drop', allow: 'upload' },
+        workspace_id: workspace,
+        path: 'drop',
+        allow: 'upload',
       }),
     );
     ground.model.reply([{ text: 'Seen.' }]);

@@ -4,8 +4,13 @@ import { dueSlots } from '../../src/automation/triggers/schedules/slots.js';
 import { byTheMinute, zonesThatChange } from '../../src/platform/schedule/wall-clock.fixture.js';
 
 const DAILY: ScheduleTrigger = {
-  ...{ kind: 'schedule', cron: '@daily', at: null, timezone: 'UTC', missed: 'all' },
-  ...{ catchUpSeconds: 86_400, jitterSeconds: 0 },
+  kind: 'schedule',
+  cron: '@daily',
+  at: null,
+  timezone: 'UTC',
+  missed: 'all',
+  catchUpSeconds: 86_400,
+  jitterSeconds: 0,
 };
 
 describe.each([

@@ -18,7 +18,10 @@ beforeAll(async () => {
   own = new Automations(ada.client, workspace);
   editor = await service.person('Eve');
   await service.join(editor, {
-    ...{ organization: ada.organizationId, role: 'guest', workspace, workspaceRole: 'editor' },
+    organization: ada.organizationId,
+    role: 'guest',
+    workspace,
+    workspaceRole: 'editor',
   });
 });
 afterAll(() => ground.stop());
@@ -70,17 +73,22 @@ it('is started by what its deployer is notified of, as its categories and filter
   const run = await own.run(broken.path);
   const [delivery] = await deliveries(all, 1);
   expect(delivery).toMatchObject({
-    ...{ kind: 'notification', state: 'accepted' },
+    kind: 'notification',
+    state: 'accepted',
     payload: {
       notification: {
-        ...{ type: 'automation.failed', category: 'automation', workspace_id: workspace },
+        type: 'automation.failed',
+        category: 'automation',
+        workspace_id: workspace,
         data: { deployment_id: broken.id, automation_run_id: run.run_id },
       },
     },
   });
   expect(delivery?.key).toBe(delivery?.payload.notification.id);
   expect(await own.ended(delivery as Json)).toMatchObject({
-    ...{ trigger_kind: 'notification', status: 'completed', output: delivery?.payload },
+    trigger_kind: 'notification',
+    status: 'completed',
+    output: delivery?.payload,
   });
   expect(await deliveries(failures, 1)).toHaveLength(1);
   await settled();
@@ -155,7 +163,9 @@ it('takes what visitors lead to as data from outside', async () => {
   const deployment = await own.deploy(path);
   await own.write('drop/README.md', 'Put it here');
   const { body: share } = await ada.client.post('/api/share', {
-    ...{ workspace_id: workspace, path: 'drop', allow: 'upload' },
+    workspace_id: workspace,
+    path: 'drop',
+    allow: 'upload',
   });
   ground.model.reply([{ text: 'Seen.' }]);
   const { visit } = new Visitor(service.url);

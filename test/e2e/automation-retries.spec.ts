@@ -65,7 +65,13 @@ describe('a run that fails', () => {
       [1, 2, 3].map(n => `${n} of ${run.run_id}\n`).join(''),
     );
     expect(await eventsOf(run)).toEqual([
-      ...['queued', 'started', 'queued', 'started', 'queued', 'started', 'completed'],
+      'queued',
+      'started',
+      'queued',
+      'started',
+      'queued',
+      'started',
+      'completed',
     ]);
     expect(await own.deployment(id)).toMatchObject({ failures_in_row: 0 });
     expect(await own.runs(`&deployment_id=${id}`)).toHaveLength(1);

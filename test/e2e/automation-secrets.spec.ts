@@ -52,21 +52,17 @@ it('is set, listed by name, replaced and deleted, by those who may', async () =>
   expect((await eve.client.delete(path('FIRST'))).status).toBe(404);
 
   for (const [name, value] of [
-    ...[
-      ['lower', 'value'],
-      ['PATH', 'value'],
-      ['HTTPS_PROXY', 'value'],
-      ['ATELIER_OUTPUT', 'value'],
-    ],
-    ...[
-      ['SHORT', 'abc'],
-      ['EMPTY', ''],
-      ['NUL', 'nul\0nul'],
-      ['NUMBER', 1],
-      ['SPACES', '   a   '],
-      ['LONG', 'x'.repeat(65_536)],
-      ['WIDE', '\u{1f511}'.repeat(16_000)],
-    ],
+    ['lower', 'value'],
+    ['PATH', 'value'],
+    ['HTTPS_PROXY', 'value'],
+    ['ATELIER_OUTPUT', 'value'],
+    ['SHORT', 'abc'],
+    ['EMPTY', ''],
+    ['NUL', 'nul\0nul'],
+    ['NUMBER', 1],
+    ['SPACES', '   a   '],
+    ['LONG', 'x'.repeat(65_536)],
+    ['WIDE', '\u{1f511}'.repeat(16_000)],
   ])
     expect([name, (await set(String(name), value)).status]).toEqual([name, 422]);
 

@@ -19,7 +19,10 @@ beforeAll(async () => {
   own = new Automations(ada.client, workspace);
   viewer = await service.person('Vera');
   await service.join(viewer, {
-    ...{ organization: ada.organizationId, role: 'guest', workspace, workspaceRole: 'viewer' },
+    organization: ada.organizationId,
+    role: 'guest',
+    workspace,
+    workspaceRole: 'viewer',
   });
 });
 afterAll(() => ground.stop());
@@ -230,7 +233,9 @@ describe('a webhook', () => {
     ];
     const token = meta.url.split('/').at(-1) as string;
     const question = (challenge: string, verify = token) => ({
-      ...{ 'hub.mode': 'subscribe', 'hub.verify_token': verify, 'hub.challenge': challenge },
+      'hub.mode': 'subscribe',
+      'hub.verify_token': verify,
+      'hub.challenge': challenge,
     });
     const answered = await ask('GET', meta.url, question('1158201444'));
     expect([answered.status, answered.text]).toEqual([200, '1158201444']);
@@ -457,7 +462,8 @@ describe('the address and the secret', () => {
 
     const slack = await hook('slack', 'verify: slack');
     await own.client.post(`/api/automation/deployments/${slack.id}/rotate-secret`, {
-      ...{ trigger_id: slack.trigger, secret: 'slack-signing-secret' },
+      trigger_id: slack.trigger,
+      secret: 'slack-signing-secret',
     });
     const question = '{"type":"url_verification","challenge":"3eZbrw1a"}';
     const at = String(Math.floor(Date.now() / 1000));

@@ -17,7 +17,9 @@ afterAll(() => service.stop());
 
 async function clone(slug: string, parameters: Json = {}): Promise<string> {
   const made = await ada.client.post('/api/workspaces', {
-    ...{ name: slug, template_id: ids.get(slug), parameters },
+    name: slug,
+    template_id: ids.get(slug),
+    parameters,
   });
   expect([made.status, made.body.detail]).toEqual([200, undefined]);
   const events = await ada.client.events(`/api/operations/${made.body.operation_id}/events`);
@@ -42,7 +44,10 @@ it('are there from the beginning, and stay as they are', async () => {
   const id = ids.get('web-app');
   const { body } = await ada.client.get(`/api/templates/${id}`);
   expect(body).toMatchObject({
-    ...{ organization_id: null, name: 'Web app with server', visibility: 'installation', latest: 1 },
+    organization_id: null,
+    name: 'Web app with server',
+    visibility: 'installation',
+    latest: 1,
     versions: [{ number: 1, published_by: null, findings: [] }],
   });
   expect((await ada.client.delete(`/api/templates/${id}`)).status).toBe(403);
@@ -71,7 +76,10 @@ it('web app: its tests pass, and it runs as a server', async () => {
   const tests = await bash(workspace, 'node --test');
   expect(tests).toContain('pass 2');
   const made = await ada.client.post('/api/tunnels', {
-    ...{ workspace_id: workspace, name: 'Tasks', slug: 'tasks', command: 'node server.mjs' },
+    workspace_id: workspace,
+    name: 'Tasks',
+    slug: 'tasks',
+    command: 'node server.mjs',
   });
   const started = await ada.client.post(`/api/tunnels/${made.body.id}/start`, { wait: 60 });
   expect([started.status, started.body.state]).toEqual([200, 'running']);
@@ -85,7 +93,8 @@ it('form with dashboard: the form has no mistake, and the dashboard shows what i
   expect([shared.status, shared.body.detail]).toEqual([200, undefined]);
   const rows = 'id,submitted_at,rating,topics,comment\n1,x,5,Talks; People,"A <b>, please"\n2,x,4,Talks,\n';
   await ada.client.put(`/api/workspaces/${workspace}/files/content`, {
-    ...{ path: 'forms/feedback.csv', content: rows },
+    path: 'forms/feedback.csv',
+    content: rows,
   });
   const shown = await bash(
     workspace,

@@ -301,7 +301,10 @@ describe('what goes on in a sandbox after its command', () => {
     await ada.client.post(`${files(workspace)}/mkdir`, { path: 'go' });
     const events = await watch(workspace, isOf('go/deep/late'));
     expect(events.at(-1)?.data).toMatchObject({
-      ...{ kind: 'created', size: 5, run_id: runId, writer: { type: 'run', id: runId } },
+      kind: 'created',
+      size: 5,
+      run_id: runId,
+      writer: { type: 'run', id: runId },
     });
     await shell.end();
     expect(await scansOf(workspace)).toEqual([]);

@@ -18,7 +18,10 @@ beforeAll(async () => {
   open = await service.workspace(ada);
   const closed = await service.workspace(ada);
   await service.join(viewer, {
-    ...{ organization: ada.organizationId, role: 'guest', workspace: open, workspaceRole: 'viewer' },
+    organization: ada.organizationId,
+    role: 'guest',
+    workspace: open,
+    workspaceRole: 'viewer',
   });
   // Nearly all of them are in a workspace that the viewer does not see, each hundredth is pinned, three have runs.
   await service.database.query(

@@ -74,8 +74,12 @@ let made = 0;
 async function create(more: Json = {}, by = ada): Promise<Json> {
   issuer ??= authorization.issuer;
   const { status, body } = await by.client.post('/api/connectors', {
-    ...{ organization_id: ada.organizationId, owner: 'organization', auth: 'oauth' },
-    ...{ name: `Remote ${++made}`, url: tools.url, ...more },
+    organization_id: ada.organizationId,
+    owner: 'organization',
+    auth: 'oauth',
+    name: `Remote ${++made}`,
+    url: tools.url,
+    ...more,
   });
   expect([status, body.detail]).toEqual([200, undefined]);
   expect(body.state).toBe('needs_auth');

@@ -67,8 +67,11 @@ afterAll(async () => {
 async function connect(name: string, { host }: PublishedServer): Promise<Map<string, string>> {
   const { client, organizationId } = ground.ada;
   const made = await client.post('/api/connectors', {
-    ...{ organization_id: organizationId, owner: 'organization', name },
-    ...{ url: `http://${host}/mcp`, auth: 'none' },
+    organization_id: organizationId,
+    owner: 'organization',
+    name,
+    url: `http://${host}/mcp`,
+    auth: 'none',
   });
   const { id } = made.body;
   const tested = await client.post(`/api/connectors/${id}/test`);

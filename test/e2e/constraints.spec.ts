@@ -23,7 +23,8 @@ beforeAll(async () => {
   const at = { path: 'automations/hook.md', content };
   await ada.client.put(`/api/workspaces/${workspace}/files/content`, at);
   const deployed = await ada.client.post('/api/automation/deployments', {
-    ...{ workspace_id: workspace, file_path: at.path },
+    workspace_id: workspace,
+    file_path: at.path,
   });
   const { pathname } = new URL(deployed.body.secrets[0].url);
   const sent = await service.stranger.post(pathname, {});

@@ -62,12 +62,12 @@ beforeAll(async () => {
   });
   model = await FakeOpenAi.start();
   service = await TestService.start({
-    ...{ OUTGOING_PRIVATE_HOSTS: `${api},${forge}`, LOG_LEVEL: 'trace', LOG_FORMAT: 'text' },
-    ...{
-      OPENAI_COMPATIBLE_BASE_URL: model.url,
-      OPENAI_COMPATIBLE_MODELS: 'small',
-      DEFAULT_MODEL: 'local/small',
-    },
+    OUTGOING_PRIVATE_HOSTS: `${api},${forge}`,
+    LOG_LEVEL: 'trace',
+    LOG_FORMAT: 'text',
+    OPENAI_COMPATIBLE_BASE_URL: model.url,
+    OPENAI_COMPATIBLE_MODELS: 'small',
+    DEFAULT_MODEL: 'local/small',
   });
   [ada, bob, vera] = [await service.person('Ada'), await service.person('Bob'), await service.person('Vera')];
   workspace = await service.workspace(ada, { visibility: 'restricted' });
@@ -76,18 +76,20 @@ beforeAll(async () => {
   await service.join(bob, { ...organization, workspace, workspaceRole: 'editor' });
   await service.join(vera, { ...organization, workspace, workspaceRole: 'viewer' });
   const definition = {
-    ...{ id: 'forge', name: 'Forge', docs: 'https://forge.example.com/docs', auth: 'api_key' },
+    id: 'forge',
+    name: 'Forge',
+    docs: 'https://forge.example.com/docs',
+    auth: 'api_key',
     api: {
-      ...{
-        base_url: `https://${api}/v1`,
-        hosts: [],
-        header: 'Authorization',
-        template: 'Bearer {api_key}',
-      },
+      base_url: `https://${api}/v1`,
+      hosts: [],
+      header: 'Authorization',
+      template: 'Bearer {api_key}',
       probe: '/me',
     },
     git: { hosts: [forge], username: 'git' },
-    ...{ fields: [{ name: 'api_key', label: 'Key', secret: true }], variables: ['FORGE_TOKEN'] },
+    fields: [{ name: 'api_key', label: 'Key', secret: true }],
+    variables: ['FORGE_TOKEN'],
   };
   const made = await ada.client.post('/api/integrations/providers', {
     organization_id: ada.organizationId,
@@ -144,7 +146,10 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
 
 async function connect(person: Person, fields: Json = {}, api_key = SECRET): Promise<string> {
   const { status, body } = await person.client.post('/api/integrations', {
-    ...{ provider: 'forge', organization_id: ada.organizationId, owner: 'organization', fields: { api_key } },
+    provider: 'forge',
+    organization_id: ada.organizationId,
+    owner: 'organization',
+    fields: { api_key },
     ...fields,
   });
   if (status !== 200) throw new Error(`connecting answered ${status}: ${JSON.stringify(body)}`);
@@ -260,7 +265,10 @@ describe('programs of a sandbox', () => {
     while (row?.status !== 'completed') row = (await uses())[before];
     expect(await uses()).toHaveLength(before + 1);
     expect(row).toMatchObject({
-      ...{ caller_kind: 'run', actor_id: ada.id, workspace_id: workspace, surface: 'sandbox' },
+      caller_kind: 'run',
+      actor_id: ada.id,
+      workspace_id: workspace,
+      surface: 'sandbox',
       input: { connection_id: id, provider: 'forge', host: '127.0.0.2' },
       output: { requests: 3, by: { 'GET / 200': 3 } },
     });
@@ -380,7 +388,9 @@ describe('who gets a credential', () => {
     expect(both.map(answered => answered.status).toSorted()).toEqual([200, 409]);
     // Another address, typed later, is looked at, too.
     const generic = (header: string) => ({
-      ...{ provider: 'api_key', name: 'Generic', owner: 'organization' },
+      provider: 'api_key',
+      name: 'Generic',
+      owner: 'organization',
       fields: { base_url: `https://${api}/other`, header, prefix: '', api_key: 'key-of-another' },
     });
     const typed = await connect(ada, generic('X-Key'));

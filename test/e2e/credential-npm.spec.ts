@@ -40,7 +40,9 @@ function answer({ url = '', headers }: IncomingMessage, response: ServerResponse
   const about = tarballs.get(name);
   if (!about) return void send(404, '{"error":"not found"}');
   const version = {
-    ...{ name, version: '1.0.0', description: 'Of the team alone' },
+    name,
+    version: '1.0.0',
+    description: 'Of the team alone',
     dependencies: name === '@acme/tool' ? { '@acme/base': '^1.0.0' } : {},
     dist: {
       tarball: `https://${registry}/npm/${name}/-/${name.split('/')[1]}-1.0.0.tgz`,
@@ -73,17 +75,25 @@ beforeAll(async () => {
   // npm compares certificates with names alone.
   registry = (await servers.start('127.0.0.1', answer)).replace('127.0.0.1', 'localhost');
   service = await TestService.start({
-    ...{ OUTGOING_PRIVATE_HOSTS: registry, LOG_LEVEL: 'trace', LOG_FORMAT: 'text' },
+    OUTGOING_PRIVATE_HOSTS: registry,
+    LOG_LEVEL: 'trace',
+    LOG_FORMAT: 'text',
   });
   ada = await service.person('Ada');
   workspace = await service.workspace(ada);
   // As it is, where the sandbox has it or not.
   cpSync('node_modules/npm', inside('.npm-package'), { recursive: true });
   const definition = {
-    ...{ id: 'npm', name: 'npm', docs: 'https://docs.npmjs.com/about-access-tokens', auth: 'api_key' },
+    id: 'npm',
+    name: 'npm',
+    docs: 'https://docs.npmjs.com/about-access-tokens',
+    auth: 'api_key',
     api: {
-      ...{ base_url: `https://${registry}/npm`, hosts: [], header: 'Authorization' },
-      ...{ template: 'Bearer {token}', probe: '/-/whoami' },
+      base_url: `https://${registry}/npm`,
+      hosts: [],
+      header: 'Authorization',
+      template: 'Bearer {token}',
+      probe: '/-/whoami',
     },
     fields: [{ name: 'token', label: 'Access token', secret: true }],
     variables: ['NPM_TOKEN'],
@@ -91,7 +101,10 @@ beforeAll(async () => {
   const of = { organization_id: ada.organizationId };
   await ada.client.post('/api/integrations/providers', { ...of, definition });
   const { body } = await ada.client.post('/api/integrations', {
-    ...{ ...of, provider: 'npm', owner: 'organization', fields: { token: SECRET } },
+    ...of,
+    provider: 'npm',
+    owner: 'organization',
+    fields: { token: SECRET },
   });
   connection = body.connection.id;
 });

@@ -49,7 +49,7 @@ async function read(input: Json): Promise<Json> {
 describe('a document that an agent reads', () => {
   it('is the text of a PDF, page by page, whatever it is called', async () => {
     expect((await read({ path: 'paper.pdf' })).output).toBe(
-      [...['(PDF, 2 pages)', '--- page 1 ---', 'Herons wade', 'in the shallows', '--- page 2 ---', 'The end']]
+      ['(PDF, 2 pages)', '--- page 1 ---', 'Herons wade', 'in the shallows', '--- page 2 ---', 'The end']
         .map((line, index) => `${index + 1}\t${line}`)
         .join('\n'),
     );
@@ -94,8 +94,12 @@ describe('a document over HTTP', () => {
     expect([status, body]).toMatchObject([
       200,
       {
-        ...{ content: '--- page 1 ---\nNo ending\n', start_line: 2, end_line: 3, total_lines: 3 },
-        ...{ rendered: 'pdf', truncated: false },
+        content: '--- page 1 ---\nNo ending\n',
+        start_line: 2,
+        end_line: 3,
+        total_lines: 3,
+        rendered: 'pdf',
+        truncated: false,
       },
     ]);
     const stranger = await ground.service.person('Stranger');

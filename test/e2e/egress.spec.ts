@@ -41,7 +41,11 @@ async function bash(command: string): Promise<Json> {
 describe('what sandboxes connect to', () => {
   it('is nothing, unless an admin lists hosts', async () => {
     expect((await ada.client.get(address)).body).toEqual({
-      ...{ mode: 'none', hosts: [], presets: [], reachable: [], installation: 'allowlist' },
+      mode: 'none',
+      hosts: [],
+      presets: [],
+      reachable: [],
+      installation: 'allowlist',
     });
     expect((await bash(`echo [$HTTPS_PROXY]; ls /run; ${ask('localhost')}`)).output).toMatch(
       /^\[\]\n.*Connection refused/s,
@@ -65,7 +69,10 @@ describe('what sandboxes connect to', () => {
   it('is set by an admin, in one form, and in the audit log', async () => {
     const editor = await service.person('Editor');
     await service.join(editor, {
-      ...{ organization: ada.organizationId, role: 'member', workspace, workspaceRole: 'editor' },
+      organization: ada.organizationId,
+      role: 'member',
+      workspace,
+      workspaceRole: 'editor',
     });
     expect((await editor.client.patch(address, { mode: 'allow' })).status).toBe(403);
     expect((await ada.client.patch(address, { hosts: ['*.com'] })).body.detail).toContain(
@@ -79,8 +86,11 @@ describe('what sandboxes connect to', () => {
     expect([status, body]).toEqual([
       200,
       {
-        ...{ mode: 'allow', hosts: ['*.example.org', 'localhost'], presets: [] },
-        ...{ reachable: ['*.example.org', 'localhost'], installation: 'allowlist' },
+        mode: 'allow',
+        hosts: ['*.example.org', 'localhost'],
+        presets: [],
+        reachable: ['*.example.org', 'localhost'],
+        installation: 'allowlist',
       },
     ]);
     const named = await ada.client.patch(address, { presets: ['package-registries'] });

@@ -112,8 +112,12 @@ describe('a script in the sandbox of an agent', () => {
     expect(await output('actions list')).not.toContain('\texpose\t');
     await expectClosed();
     expect(await lastRun('egress_update')).toMatchObject({
-      ...{ status: 'refused', surface: 'sandbox', effect: 'expose', workspace_id },
-      ...{ organization_id: ada.organizationId, error: { status: 403 } },
+      status: 'refused',
+      surface: 'sandbox',
+      effect: 'expose',
+      workspace_id,
+      organization_id: ada.organizationId,
+      error: { status: 403 },
     });
   });
 
@@ -254,8 +258,11 @@ describe('a script in the sandbox of an agent', () => {
     const expiresAt = new Date(Date.now() + 3_600_000);
     const token = await service.app.get(Database, { strict: false }).transaction(unit =>
       tokens.mint(unit, {
-        ...{ actor: { ...actor, credential: { ...actor.credential, scopes: null } } as never, caller },
-        ...{ workspaceId: workspace_id, actions: ['*'], expiresAt },
+        actor: { ...actor, credential: { ...actor.credential, scopes: null } } as never,
+        caller,
+        workspaceId: workspace_id,
+        actions: ['*'],
+        expiresAt,
       }),
     );
     const program = new Client(service.url, { authorization: `Bearer ${token}` });
@@ -298,7 +305,9 @@ describe('an agent that would open something to others', () => {
     const [refused] = (await results([act('share_create', { path: 'plan.md' })])) as [Json];
     expect(refused).toMatchObject({ is_error: true, output: expect.stringContaining('denies that') });
     expect(await lastRun('share_create')).toMatchObject({
-      ...{ status: 'refused', surface: 'agent', error: { status: 403, detail: refused.output } },
+      status: 'refused',
+      surface: 'agent',
+      error: { status: 403, detail: refused.output },
     });
     await expectClosed();
   });

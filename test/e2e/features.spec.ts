@@ -122,7 +122,8 @@ describe('the features of a workspace', () => {
     expect((await stranger.client.get(features)).status).toBe(404);
     expect((await stranger.client.patch(features, { sharing: false })).status).toBe(404);
     expect(await ada.client.patch(features, { telepathy: false })).toMatchObject({
-      ...{ status: 422, body: { detail: expect.stringContaining('telepathy') } },
+      status: 422,
+      body: { detail: expect.stringContaining('telepathy') },
     });
     expect((await ada.client.patch(features, { sharing: 'no' })).status).toBe(422);
     expect(await turn({ sharing: false, mcp: null })).toEqual({ ...ON, sharing: false });
@@ -181,7 +182,8 @@ describe('the features of a workspace', () => {
     const { result } = (await ada.client.get(`/api/operations/${body.operation_id}`)).body;
     expect((await ada.client.get(`/api/workspaces/${result.workspace_id}/features`)).body).toEqual({
       ...ON,
-      ...{ sharing: false, sandbox: false },
+      sharing: false,
+      sandbox: false,
     });
   });
 });
@@ -259,7 +261,8 @@ describe('the sandbox', () => {
     while ((await ada.client.get(`${address}/sandboxes`)).body.items.length > 0) await sleep(50);
     await turn({ sandbox: true });
     const after = await ada.client.post(`${address}/tools/bash`, {
-      ...{ session: 'work', input: { command: 'jobs; ls' } },
+      session: 'work',
+      input: { command: 'jobs; ls' },
     });
     expect(after.body).toMatchObject({ new_session: true, output: expect.not.stringMatching(/sleep|late/) });
   });

@@ -85,7 +85,9 @@ describe.each(['auto', 'unsafe-local'])('files where the sandbox is %s', driver 
     expect(first.body.total).toBe(3);
     const rest = await get('/search', { pattern: '*.ts', limit: 2, cursor: first.body.next_cursor });
     expect([...pathsOf(first), ...pathsOf(rest), rest.body.next_cursor]).toEqual([
-      ...['src/app.ts', 'src/deep/util.spec.ts', 'src/deep/util.ts'],
+      'src/app.ts',
+      'src/deep/util.spec.ts',
+      'src/deep/util.ts',
       null,
     ]);
     const newest = await get('/search', { pattern: '*.ts', sort: 'newest', limit: 2 });
@@ -94,16 +96,16 @@ describe.each(['auto', 'unsafe-local'])('files where the sandbox is %s', driver 
       null,
     ]);
     expect(await list({ path: 'src/deep', sort: 'newest' })).toEqual([
-      ...[
-        'src/deep/local.keep',
-        'src/deep/local.txt',
-        'src/deep/.gitignore',
-        'src/deep/util.spec.ts',
-        'src/deep/util.ts',
-      ],
+      'src/deep/local.keep',
+      'src/deep/local.txt',
+      'src/deep/.gitignore',
+      'src/deep/util.spec.ts',
+      'src/deep/util.ts',
     ]);
     expect(await list({ recursive: true, ignored: false, sort: 'newest', limit: 3 })).toEqual([
-      ...['.gitignore', 'src/deep/local.keep', 'src/deep/.gitignore'],
+      '.gitignore',
+      'src/deep/local.keep',
+      'src/deep/.gitignore',
     ]);
   });
 

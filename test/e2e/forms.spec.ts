@@ -233,7 +233,8 @@ describe('the file for responses', () => {
     await forms.send(made, { n: '8202522731445525542' });
     const asJson = `{"ticket":"${forms.ticket(made)}","values":{"n":8202522731445525543}}`;
     const { status } = await forms.visit(made.at, {
-      ...{ method: 'POST', body: asJson },
+      method: 'POST',
+      body: asJson,
       headers: { 'content-type': 'application/json' },
     });
     expect(status).toBe(200);

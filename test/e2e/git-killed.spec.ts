@@ -26,7 +26,9 @@ afterAll(async () => {
 const folder = () => path.join(service.dataDir, 'workspaces', workspace_id);
 const worker = () =>
   ServiceProcess.start(service, {
-    ...{ ROLE: 'worker', OUTGOING_PRIVATE_HOSTS: forge.host, NODE_EXTRA_CA_CERTS: forge.writeCertificate() },
+    ROLE: 'worker',
+    OUTGOING_PRIVATE_HOSTS: forge.host,
+    NODE_EXTRA_CA_CERTS: forge.writeCertificate(),
   });
 
 it('leaves nothing half where its process is killed, and is done by another', async () => {
@@ -43,7 +45,9 @@ it('leaves nothing half where its process is killed, and is done by another', as
     };
   });
   const { body } = await ada.client.post('/api/git-repos', {
-    ...{ workspace_id, url, path: 'deep/one' },
+    workspace_id,
+    url,
+    path: 'deep/one',
   });
   const first = await worker();
   await begun;

@@ -53,8 +53,10 @@ beforeAll(async () => {
   });
   model = await FakeOpenAi.start();
   service = await TestService.start({
-    ...{ OUTGOING_PRIVATE_HOSTS: forge, OPENAI_COMPATIBLE_BASE_URL: model.url },
-    ...{ OPENAI_COMPATIBLE_MODELS: 'small', DEFAULT_MODEL: 'local/small' },
+    OUTGOING_PRIVATE_HOSTS: forge,
+    OPENAI_COMPATIBLE_BASE_URL: model.url,
+    OPENAI_COMPATIBLE_MODELS: 'small',
+    DEFAULT_MODEL: 'local/small',
   });
   [ada, bob] = [await service.person('Ada Lovelace'), await service.person('Bob')];
   [vera, stranger] = [await service.person('Vera'), await service.person('Eve')];
@@ -63,14 +65,15 @@ beforeAll(async () => {
   await service.join(bob, { ...organization, workspaceRole: 'editor' });
   await service.join(vera, { ...organization, workspaceRole: 'viewer' });
   const definition = {
-    ...{ id: 'forge', name: 'Forge', docs: 'https://forge.example.com/docs', auth: 'api_key' },
+    id: 'forge',
+    name: 'Forge',
+    docs: 'https://forge.example.com/docs',
+    auth: 'api_key',
     api: {
-      ...{
-        base_url: `https://${forge}/v1`,
-        hosts: [],
-        header: 'Authorization',
-        template: 'Bearer {api_key}',
-      },
+      base_url: `https://${forge}/v1`,
+      hosts: [],
+      header: 'Authorization',
+      template: 'Bearer {api_key}',
       probe: '/me',
     },
     git: { hosts: [forge], username: 'git' },
@@ -95,7 +98,10 @@ afterAll(async () => {
 
 async function connect(api_key: string, owner = 'organization'): Promise<string> {
   const { status, body } = await ada.client.post('/api/integrations', {
-    ...{ provider: 'forge', organization_id: ada.organizationId, owner, fields: { api_key } },
+    provider: 'forge',
+    organization_id: ada.organizationId,
+    owner,
+    fields: { api_key },
   });
   if (status !== 200) throw new Error(`connecting answered ${status}: ${JSON.stringify(body)}`);
   return body.connection.id;
@@ -182,12 +188,24 @@ describe('a clone', () => {
     expect(folder).toBe(name.replace('.git', ''));
     expect(readFileSync(inside(folder, 'a b.txt'), 'utf8')).toBe('two\n');
     expect(await get(id)).toMatchObject({
-      ...{ url, path: folder, branch: 'main', connection_id: connection, state: 'ready', reason: null },
+      url,
+      path: folder,
+      branch: 'main',
+      connection_id: connection,
+      state: 'ready',
+      reason: null,
     });
     expect(await get(id, '/status')).toEqual({
-      ...{ branch: 'main', upstream: 'origin/main', ahead: 0, behind: 0, truncated: false },
+      branch: 'main',
+      upstream: 'origin/main',
+      ahead: 0,
+      behind: 0,
+      truncated: false,
       commit: git(outside, 'rev-parse', 'HEAD').trim(),
-      ...{ staged: [], changed: [], untracked: [], conflicted: [] },
+      staged: [],
+      changed: [],
+      untracked: [],
+      conflicted: [],
     });
     const { items, current } = await get(id, '/branches');
     expect([current, items.map((branch: Json) => `${branch.is_remote} ${branch.name}`)]).toEqual([
@@ -237,14 +255,17 @@ describe('a clone', () => {
       return ended(body.operation_id);
     };
     expect(await tell({ url: `https://${forge}/none.git` })).toMatchObject({
-      ...{ status: 'error', error: expect.stringContaining('no such repository') },
+      status: 'error',
+      error: expect.stringContaining('no such repository'),
     });
     expect(await tell({ branch: 'none', path: 'nowhere/at-all' })).toMatchObject({
-      ...{ status: 'error', error: 'The remote has no branch none' },
+      status: 'error',
+      error: 'The remote has no branch none',
     });
     // It is tried again a few times, and the last reason is told.
     expect(await tell({ url: `https://${forge}/down.git` })).toMatchObject({
-      ...{ status: 'error', error: expect.stringContaining('The server cannot be reached') },
+      status: 'error',
+      error: expect.stringContaining('The server cannot be reached'),
     });
     expect(existsSync(inside('nowhere'))).toBe(false);
     await folderBecomes(inside(), names => !names.some(name => name.startsWith('.atelier-tmp')));
@@ -292,10 +313,8 @@ describe('a clone', () => {
     await asked;
     await ada.client.put(`/api/integrations/${connection}/workspaces`, { grants: [] });
     expect(await ended(body.operation_id)).toMatchObject({
-      ...{
-        status: 'error',
-        error: expect.stringContaining('This connection is not granted to the workspace'),
-      },
+      status: 'error',
+      error: expect.stringContaining('This connection is not granted to the workspace'),
     });
     expect((await grant(connection)).status).toBe(200);
   });
@@ -398,11 +417,9 @@ describe('work', () => {
     await write(`${folder}/README.md`, 'changed\n');
     await write(`${folder}/new.md`, 'new\n');
     expect(await get(id, '/status')).toMatchObject({
-      ...{
-        changed: [{ path: 'README.md', kind: 'modified', from: null }],
-        untracked: ['new.md'],
-        staged: [],
-      },
+      changed: [{ path: 'README.md', kind: 'modified', from: null }],
+      untracked: ['new.md'],
+      staged: [],
     });
     expect((await get(id, '/diff')).diff).toMatch(/-one\n\+changed/);
     expect((await post(id, 'commit', { message: 'nothing staged' })).body.detail).toContain('nothing staged');
@@ -648,7 +665,9 @@ describe('a hostile repository', () => {
     expect(read.status).not.toBe(200);
     expect((await ada.client.get(`/api/git-repos/${id}/status`)).status).toBe(200);
     const through = await ada.client.post('/api/git-repos', {
-      ...{ workspace_id: workspace, url, path: `${folder}/up/elsewhere` },
+      workspace_id: workspace,
+      url,
+      path: `${folder}/up/elsewhere`,
     });
     if (through.status === 200) expect((await ended(through.body.operation_id)).status).toBe('error');
     await output(

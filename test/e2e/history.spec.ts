@@ -651,7 +651,9 @@ describe('forgetting', () => {
 describe('a history that outgrows its size', () => {
   const put = (workspace: string, bytes: Buffer) =>
     ada.client.put(`${files(workspace)}/content`, {
-      ...{ path: 'data.bin', content: bytes.toString('base64'), encoding: 'base64' },
+      path: 'data.bin',
+      content: bytes.toString('base64'),
+      encoding: 'base64',
     });
   const download = async (workspace: string, version: string): Promise<Buffer> => {
     const answer = await ada.client.raw('GET', `${files(workspace)}/history/${version}/download`);
@@ -670,7 +672,8 @@ describe('a history that outgrows its size', () => {
     expect(newest).toMatchObject({ size: 95_000, kept: false, not_kept_because: 'full' });
     expect(before.map(({ kept }) => kept)).toEqual(Array(11).fill(true));
     const restored = await ada.client.post(`${files(workspace)}/restore`, {
-      ...{ path: 'data.bin', version: newest.id },
+      path: 'data.bin',
+      version: newest.id,
     });
     expect([restored.status, restored.body.detail]).toEqual([409, expect.stringContaining('had no room')]);
 

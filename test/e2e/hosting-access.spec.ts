@@ -24,7 +24,9 @@ beforeAll(async () => {
   port = await freePort();
   smtp = await FakeSmtpServer.start();
   service = await TestService.start({
-    ...{ PORT: String(port), SMTP_URL: smtp.url, MAIL_FROM: 'atelier@example.com' },
+    PORT: String(port),
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'atelier@example.com',
     PUBLIC_URL: `http://localhost:${port}`,
   });
   ada = await service.person('Ada');

@@ -117,7 +117,10 @@ it('those that list a connection that cannot be used are paused at once, and res
 it('names connections that the one it acts for may use, and learns of no others', async () => {
   const bob = await service.person('Bob');
   await service.join(bob, {
-    ...{ organization: ada.organizationId, role: 'guest', workspace: workspace_id, workspaceRole: 'editor' },
+    organization: ada.organizationId,
+    role: 'guest',
+    workspace: workspace_id,
+    workspaceRole: 'editor',
   });
   const { id } = await connect(ada, { name: 'Mine' });
   await ada.client.put(`/api/integrations/${id}/workspaces`, { grants: [{ workspace_id }] });

@@ -126,10 +126,16 @@ beforeAll(async () => {
   workspace_id = await service.workspace(ada);
   const field = (name: string, secret: boolean) => ({ name, label: name, secret });
   const definition = {
-    ...{ id: 'enterprise', name: 'Our GitHub', docs: 'https://docs.example.com', auth: 'github_app' },
+    id: 'enterprise',
+    name: 'Our GitHub',
+    docs: 'https://docs.example.com',
+    auth: 'github_app',
     api: {
-      ...{ base_url: `https://${host}${BASE}`, hosts: [host], header: 'Authorization' },
-      ...{ template: 'Bearer {access_token}', probe: '/installation/repositories?per_page=1' },
+      base_url: `https://${host}${BASE}`,
+      hosts: [host],
+      header: 'Authorization',
+      template: 'Bearer {access_token}',
+      probe: '/installation/repositories?per_page=1',
     },
     git: { hosts: [host], username: 'x-access-token' },
     fields: [field('app_id', false), field('installation_id', false), field('private_key', true)],
@@ -167,16 +173,22 @@ function repository(name: string): void {
 const pem = (key = github.privateKey) => String(key.export({ type: 'pkcs8', format: 'pem' }));
 const create = (fields: Json = {}) =>
   ada.client.post('/api/integrations', {
-    ...{ provider: 'enterprise', organization_id: ada.organizationId, owner: 'organization' },
+    provider: 'enterprise',
+    organization_id: ada.organizationId,
+    owner: 'organization',
     fields: {
-      ...{ app_id: github.appId, installation_id: github.installation, private_key: pem() },
+      app_id: github.appId,
+      installation_id: github.installation,
+      private_key: pem(),
       ...fields,
     },
   });
 const issues = async (id: string, of = 'site', place = workspace_id): Promise<Json> =>
   (
     await ada.client.post(`/api/integrations/${id}/request`, {
-      ...{ workspace_id: place, method: 'GET', path: `/repos/acme/${of}/issues` },
+      workspace_id: place,
+      method: 'GET',
+      path: `/repos/acme/${of}/issues`,
     })
   ).body;
 const grant = (id: string, fields: Json = {}, place = workspace_id) =>
@@ -294,7 +306,8 @@ describe('tokens for less than the installation has', () => {
     expect(github.asked).toEqual([{ repositories: ['site'], permissions: { contents: 'read' } }]);
     const { path: folder } = (await ada.client.get(`/api/git-repos/${repo.id}`)).body;
     await ada.client.put(`/api/workspaces/${workspace_id}/files/content`, {
-      ...{ path: `${folder}/README.md`, content: 'new\n' },
+      path: `${folder}/README.md`,
+      content: 'new\n',
     });
     await ada.client.post(`/api/git-repos/${repo.id}/commit`, { message: 'A file', all: true });
     const pushed = await ada.client.post(`/api/git-repos/${repo.id}/push`);
@@ -371,7 +384,9 @@ describe('tokens for less than the installation has', () => {
 
   it('are not for providers that cannot limit them', async () => {
     const made = await ada.client.post('/api/integrations', {
-      ...{ provider: 'api_key', organization_id: ada.organizationId, owner: 'organization' },
+      provider: 'api_key',
+      organization_id: ada.organizationId,
+      owner: 'organization',
       fields: { base_url: `https://${host}${BASE}`, api_key: 'key-of-mine' },
     });
     expect(made.body.detail).toBeUndefined();

@@ -38,8 +38,15 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   Object.assign(provider, {
-    ...{ account: 'octocat', consents: true, rotates: true, expiresIn: 3600, refreshExpiresIn: undefined },
-    ...{ iss: undefined, fault: undefined, delayMs: 0, accountId: undefined },
+    account: 'octocat',
+    consents: true,
+    rotates: true,
+    expiresIn: 3600,
+    refreshExpiresIn: undefined,
+    iss: undefined,
+    fault: undefined,
+    delayMs: 0,
+    accountId: undefined,
   });
   provider.apiRequests.length = 0;
   provider.tokenRequests.length = 0;
@@ -101,7 +108,9 @@ async function halfway(
 describe('connecting', () => {
   it('takes a person to the provider and back, who then reads which account it is', async () => {
     const { body } = await ada.client.post('/api/integrations', {
-      ...{ provider: 'acme', organization_id: ada.organizationId, return_path: '/docs' },
+      provider: 'acme',
+      organization_id: ada.organizationId,
+      return_path: '/docs',
     });
     expect(body).toMatchObject({
       connection: {
@@ -122,7 +131,9 @@ describe('connecting', () => {
     expect(shown.text).toContain('“octocat”');
     expect(shown.text).toContain('href="/docs"');
     expect(await one(body.connection.id)).toMatchObject({
-      ...{ state: 'active', account: { id: 'id-of-octocat', label: 'octocat' }, scopes: ['read'] },
+      state: 'active',
+      account: { id: 'id-of-octocat', label: 'octocat' },
+      scopes: ['read'],
       access_expires_at: expect.any(String),
     });
     const { body: audit } = await ada.client.get(`/api/organizations/${ada.organizationId}/audit?limit=5`);
@@ -318,12 +329,10 @@ describe('a request', () => {
   it('goes out with the credential, which its caller never sees', async () => {
     const id = await shared();
     const { body } = await send(id, {
-      ...{
-        method: 'POST',
-        query: { page: 2, q: 'a b' },
-        headers: { 'x-mine': 'yes' },
-        body: { title: 'Hello' },
-      },
+      method: 'POST',
+      query: { page: 2, q: 'a b' },
+      headers: { 'x-mine': 'yes' },
+      body: { title: 'Hello' },
     });
     expect(body).toMatchObject({
       status: 200,
@@ -332,11 +341,9 @@ describe('a request', () => {
     });
     const sent = provider.apiRequests.at(-1);
     expect(sent?.headers).toMatchObject({
-      ...{
-        authorization: `Bearer ${provider.grants.at(-1)?.access}`,
-        'x-mine': 'yes',
-        'content-type': 'application/json',
-      },
+      authorization: `Bearer ${provider.grants.at(-1)?.access}`,
+      'x-mine': 'yes',
+      'content-type': 'application/json',
     });
     expect((await send(id, { path: '/bytes' })).body).toMatchObject({ encoding: 'base64', body: 'AP+A' });
     expect((await send(id, { path: `${provider.url}/other` })).body).toMatchObject({ status: 200 });
@@ -462,13 +469,15 @@ describe('a request', () => {
     [{ method: 'POST', body: { _method: 'DELETE' } }],
     [
       {
-        ...{ method: 'POST', body: 'a=1&_method=DELETE' },
+        method: 'POST',
+        body: 'a=1&_method=DELETE',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
       },
     ],
     [
       {
-        ...{ method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=x' } },
+        method: 'POST',
+        headers: { 'content-type': 'multipart/form-data; boundary=x' },
         body: '--x\r\nContent-Disposition: form-data; name="_method"\r\n\r\nDELETE\r\n--x--\r\n',
       },
     ],
@@ -663,7 +672,10 @@ describe('a provider', () => {
 
 describe('a connection by a key', () => {
   const typed = (fields: Json = {}) => ({
-    ...{ provider: 'api_key', organization_id: ada.organizationId, owner: 'organization', name: 'Things' },
+    provider: 'api_key',
+    organization_id: ada.organizationId,
+    owner: 'organization',
+    name: 'Things',
     fields: {
       base_url: `${provider.url}/api`,
       header: 'X-API-Key',
@@ -709,8 +721,12 @@ describe('a connection by a key', () => {
 
   it('is asked about before it is kept', async () => {
     await describeProvider(ada, provider, 'keyed', {
-      ...{ auth: 'api_key', fields: [{ name: 'api_key', label: 'Key', secret: true }], identity: undefined },
-      ...{ authorize_url: undefined, token_url: undefined, revocation: undefined },
+      auth: 'api_key',
+      fields: [{ name: 'api_key', label: 'Key', secret: true }],
+      identity: undefined,
+      authorize_url: undefined,
+      token_url: undefined,
+      revocation: undefined,
       api: {
         ...provider.definition('keyed').api,
         header: 'X-API-Key',

@@ -140,8 +140,14 @@ it('never logs a secret of the workspace that scripts and agents say, in whateve
   await untilLogged('/api/automation/trigger', '/api/agent/message');
   const bytes = Buffer.from(secret);
   const forms = [
-    ...[secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), '4711', 'sk-live'],
-    ...[bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')],
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret),
+    '4711',
+    'sk-live',
+    bytes.toString('base64'),
+    bytes.toString('base64url'),
+    bytes.toString('hex'),
     bytes.toString('hex').replace(/..(?=.)/g, '$& '),
   ];
   expect(forms.filter(form => logged.includes(form))).toEqual([]);

@@ -28,7 +28,9 @@ beforeAll(async () => {
   const MODEL_PRICES = path.join(folder, 'prices.json');
   writeFileSync(MODEL_PRICES, JSON.stringify({ [WORKER]: PRICE, [GRADER]: PRICE }));
   ground = await startAgents({
-    ...{ OPENAI_COMPATIBLE_MODELS: 'worker,grader,unpriced', MODEL_PRICES, DEFAULT_MODEL: WORKER },
+    OPENAI_COMPATIBLE_MODELS: 'worker,grader,unpriced',
+    MODEL_PRICES,
+    DEFAULT_MODEL: WORKER,
   });
   const { service, ada } = ground;
   workspace = await service.workspace(ada);
@@ -43,7 +45,10 @@ beforeAll(async () => {
     [viewer, 'viewer'],
   ] as const)
     await service.join(person, {
-      ...{ organization: ada.organizationId, role: 'guest', workspace, workspaceRole: role },
+      organization: ada.organizationId,
+      role: 'guest',
+      workspace,
+      workspaceRole: role,
     });
 });
 const inOneMonth = itWithinOne('month');
@@ -108,7 +113,11 @@ describe('a loop', () => {
     expect(started).toMatchObject({ status: 'pending', state: 'waiting', outcome: null, iteration: 0 });
     const loop = await loops.ended(started);
     expect(loop).toMatchObject({
-      ...{ status: 'completed', state: 'done', outcome: 'satisfied', iteration: 2, max_iterations: 5 },
+      status: 'completed',
+      state: 'done',
+      outcome: 'satisfied',
+      iteration: 2,
+      max_iterations: 5,
       iterations: [
         { number: 1, stop_reason: 'end_turn', unmet: ['check'], checks: [{ kind: 'check', met: false }] },
         { number: 2, unmet: [], checks: [{ kind: 'check', met: true }] },
@@ -120,8 +129,16 @@ describe('a loop', () => {
     expect(textOf(asked.worker[2])).toContain('Make result.txt ready.');
     const events = (await loops.events(loop)).map(({ event }) => event);
     expect(events).toEqual([
-      ...['loop.created', 'iteration.started', 'iteration.ended', 'iteration.checked', 'iteration.graded'],
-      ...['loop.waiting', 'iteration.started', 'iteration.ended', 'iteration.checked', 'iteration.graded'],
+      'loop.created',
+      'iteration.started',
+      'iteration.ended',
+      'iteration.checked',
+      'iteration.graded',
+      'loop.waiting',
+      'iteration.started',
+      'iteration.ended',
+      'iteration.checked',
+      'iteration.graded',
       'loop.finished',
     ]);
     const { body } = await loops.client.get(`/api/agent/runs?chat_id=${loop.chat_id}`);
@@ -243,7 +260,8 @@ describe('the check of a loop', () => {
     answers({ worker: [write('checks/strict.sh', 'exit 0'), done()] });
     const loop = await loops.run({ prompt: 'Cheat.', until, max_iterations: 1 });
     expect(loop).toMatchObject({
-      ...{ outcome: 'exhausted', until: { check: { run: 'bash', path: 'checks/strict.sh', bytes: 30 } } },
+      outcome: 'exhausted',
+      until: { check: { run: 'bash', path: 'checks/strict.sh', bytes: 30 } },
       iterations: [{ checks: [{ detail: expect.stringContaining('strict') }] }],
     });
   });
@@ -319,7 +337,8 @@ describe('the grader of a loop', () => {
     });
     const loop = await loops.run({ prompt: 'List cities.', until: RUBRIC });
     expect(loop).toMatchObject({
-      ...{ outcome: 'satisfied', iteration: 2 },
+      outcome: 'satisfied',
+      iteration: 2,
       until: { rubric: { model: GRADER, criteria: [{ id: 'c1', text: 'names a city' }, { id: 'c2' }] } },
       iterations: [
         {
@@ -690,6 +709,9 @@ it('is audited', async () => {
   const { body } = await loops.client.get(`/api/organizations/${ground.ada.organizationId}/audit?limit=200`);
   const entries = body.items.filter(({ target }: Json) => target?.id === loop.id);
   expect(entries.map(({ action }: Json) => action).sort()).toEqual([
-    ...['loop.create', 'loop.resume', 'loop.stop', 'loop.stop'],
+    'loop.create',
+    'loop.resume',
+    'loop.stop',
+    'loop.stop',
   ]);
 });

@@ -70,12 +70,20 @@ let asked = 0;
 async function ask({ id, email }: Person): Promise<void> {
   const credential = { type: 'session', id, scopes: null, expires_at: null } as const;
   const actor: Actor = {
-    ...{ type: 'user', id, name: 'Ada', email },
+    type: 'user',
+    id,
+    name: 'Ada',
+    email,
     credential: { ...credential, organization_id: null, workspace_ids: null },
   };
   await service.app.get(ApprovalRequests, { strict: false }).request({
-    ...{ actor, organizationId: null, workspaceId: null },
-    ...{ tool: 'share_create', effect: 'expose', input: { number: ++asked }, clientName: 'A robot' },
+    actor,
+    organizationId: null,
+    workspaceId: null,
+    tool: 'share_create',
+    effect: 'expose',
+    input: { number: ++asked },
+    clientName: 'A robot',
   });
 }
 

@@ -62,12 +62,20 @@ async function ask(
 ): Promise<string> {
   const credential = { type: 'session', id, scopes: null, expires_at: null } as const;
   const actor: Actor = {
-    ...{ type: 'user', id, name: 'Ada', email },
+    type: 'user',
+    id,
+    name: 'Ada',
+    email,
     credential: { ...credential, organization_id: null, workspace_ids: null },
   };
   const asking = service.app.get(ApprovalRequests, { strict: false }).request({
-    ...{ actor, organizationId: workspaceId && organizationId, workspaceId },
-    ...{ tool: 'share_create', effect: 'expose', input: { number: ++asked }, clientName: 'A robot' },
+    actor,
+    organizationId: workspaceId && organizationId,
+    workspaceId,
+    tool: 'share_create',
+    effect: 'expose',
+    input: { number: ++asked },
+    clientName: 'A robot',
   });
   return (await asking).id;
 }

@@ -33,9 +33,17 @@ async function ada(): Promise<Person & { workspace: string }> {
 }
 
 const actorOf = ({ id, email }: Person): Actor => ({
-  ...{ type: 'user', id, name: 'Ada', email },
+  type: 'user',
+  id,
+  name: 'Ada',
+  email,
   credential: {
-    ...{ type: 'session', id, scopes: null, expires_at: null, organization_id: null, workspace_ids: null },
+    type: 'session',
+    id,
+    scopes: null,
+    expires_at: null,
+    organization_id: null,
+    workspace_ids: null,
   },
 });
 
@@ -43,8 +51,14 @@ let asked = 0;
 /** A program asks a person about a call; returns the id of the question. */
 async function ask(person: Person, seconds?: number): Promise<string> {
   const { id } = await service.app.get(ApprovalRequests, { strict: false }).request({
-    ...{ actor: actorOf(person), organizationId: null, workspaceId: null },
-    ...{ tool: 'share_create', effect: 'expose', input: { number: ++asked }, clientName: 'A robot', seconds },
+    actor: actorOf(person),
+    organizationId: null,
+    workspaceId: null,
+    tool: 'share_create',
+    effect: 'expose',
+    input: { number: ++asked },
+    clientName: 'A robot',
+    seconds,
   });
   await settled();
   return id;
@@ -63,8 +77,13 @@ const upload = (person: Person & { workspace: string }, times = 1, workspace = p
   publish(
     shareUploaded,
     ...Array.from({ length: times }, (_, index) => ({
-      ...{ id: newId(), share_id: newId(), organization_id: person.organizationId, workspace_id: workspace },
-      ...{ path: 'in', created_by: person.id, files: index + 1 },
+      id: newId(),
+      share_id: newId(),
+      organization_id: person.organizationId,
+      workspace_id: workspace,
+      path: 'in',
+      created_by: person.id,
+      files: index + 1,
     })),
   );
 
@@ -111,7 +130,10 @@ describe('the inbox', () => {
     const { items, unread_count, next_cursor } = await inbox(person, '?limit=1');
     expect([items.length, items[0].data.approval_id, unread_count]).toEqual([1, second, 2]);
     expect(items[0]).toMatchObject({
-      ...{ type: 'approval.requested', category: 'approval', severity: 'warning', read_at: null },
+      type: 'approval.requested',
+      category: 'approval',
+      severity: 'warning',
+      read_at: null,
       title: 'A robot asks to call share_create',
       link: expect.stringContaining(`/approvals/${second}`),
     });

@@ -65,8 +65,12 @@ describe('a run that asks', () => {
     const { run, events, questions, id, state } = await asking();
     expect(state).toBe('waiting');
     const shown = {
-      ...{ id, call_id: run.call_id },
-      ...{ question: DATABASE.question, multiple: false, allow_text: true, asked_of: ada.id },
+      id,
+      call_id: run.call_id,
+      question: DATABASE.question,
+      multiple: false,
+      allow_text: true,
+      asked_of: ada.id,
       choices: [
         { label: 'PostgreSQL', description: 'A server' },
         { label: 'SQLite', description: null },
@@ -75,7 +79,9 @@ describe('a run that asks', () => {
     };
     expect(questions).toEqual([expect.objectContaining(shown)]);
     expect(events.at(-1)?.data).toMatchObject({
-      ...{ question_id: id, question: DATABASE.question, link: shown.link },
+      question_id: id,
+      question: DATABASE.question,
+      link: shown.link,
     });
     const [row] = await service.database.query<Json>('select holder, due from run where id = $1', [
       run.call_id,
@@ -85,14 +91,19 @@ describe('a run that asks', () => {
       expect((await ada.client.get(`/api/agent/questions?${query}`)).body.items[0]).toMatchObject(shown);
     expect((await ada.client.get(`/api/agent/questions/${id}`)).body).toMatchObject({
       ...shown,
-      ...{ status: 'pending', chat_id: run.chat_id, workspace_id, answer: null, answered_by: null },
+      status: 'pending',
+      chat_id: run.chat_id,
+      workspace_id,
+      answer: null,
+      answered_by: null,
     });
     ground.model.reply({ text: 'PostgreSQL it is.' });
     const answered = await answer(id, { choices: ['PostgreSQL'], text: ' version 18 ' });
     expect(answered).toMatchObject({
       status: 200,
       body: {
-        ...{ status: 'answered', answered_by: ada.id },
+        status: 'answered',
+        answered_by: ada.id,
         answer: { choices: ['PostgreSQL'], text: 'version 18' },
       },
     });
@@ -107,7 +118,10 @@ describe('a run that asks', () => {
       'question.answered',
     ]);
     expect(all.find(({ event }) => event === 'question.answered')?.data).toMatchObject({
-      ...{ question_id: id, choices: ['PostgreSQL'], text: 'version 18', answered_by: ada.id },
+      question_id: id,
+      choices: ['PostgreSQL'],
+      text: 'version 18',
+      answered_by: ada.id,
     });
     const [entry] = await service.database.query<Json>(
       `select actor_id, details from audit_entry where action = 'question.answer' order by id desc limit 1`,
@@ -141,7 +155,8 @@ describe('a run that asks', () => {
     await ground.agent.ended(run);
     expect(told()).toEqual([`Chosen: ${taken}`]);
     expect(await answer(id, { choices: ['SQLite'] })).toMatchObject({
-      ...{ status: 409, body: { detail: expect.stringContaining('answered already') } },
+      status: 409,
+      body: { detail: expect.stringContaining('answered already') },
     });
   });
 
@@ -155,7 +170,8 @@ describe('a run that asks', () => {
   ])('refuses %s', async (_, body, detail) => {
     const { run, id } = await asking();
     expect(await answer(id, body)).toMatchObject({
-      ...{ status: 422, body: { detail: expect.stringContaining(detail) } },
+      status: 422,
+      body: { detail: expect.stringContaining(detail) },
     });
     expect((await status(run)).state).toBe('waiting');
     await stop(run);
@@ -164,7 +180,8 @@ describe('a run that asks', () => {
   it('takes several choices, and no text, where it says so', async () => {
     const { run, id } = await asking([ask({ ...DATABASE, multiple: true, allow_text: false })]);
     expect(await answer(id, { choices: ['SQLite'], text: 'and more' })).toMatchObject({
-      ...{ status: 422, body: { detail: expect.stringContaining('answered by choices alone') } },
+      status: 422,
+      body: { detail: expect.stringContaining('answered by choices alone') },
     });
     ground.model.reply({ text: 'Both.' });
     await answer(id, { choices: ['SQLite', 'PostgreSQL', 'SQLite'] });
@@ -200,7 +217,8 @@ describe('a run that asks', () => {
     expect((await answer(id, { choices: ['SQLite'] })).status).toBe(409);
     const events = await ground.agent.events(run);
     expect(events.find(({ event }) => event === 'question.withdrawn')?.data).toMatchObject({
-      ...{ question_id: id, status: 'cancelled' },
+      question_id: id,
+      status: 'cancelled',
     });
   });
 
@@ -258,7 +276,9 @@ describe('a run that no person watches', () => {
     const key = await service.key(ada, {});
     ground.model.reply({ tools: [ask()] });
     const { body } = await key.post('/api/agent/message', {
-      ...{ message: 'go', workspace_id, on_approval: 'wait' },
+      message: 'go',
+      workspace_id,
+      on_approval: 'wait',
     });
     await ground.agent.until(body, ({ event }) => event === 'question.asked');
     const { questions } = await status(body);
@@ -280,7 +300,9 @@ describe('who is asked', () => {
       }
     };
     expect(await found()).toMatchObject({
-      ...{ type: 'run.question', link: `${service.url}/questions/${id}`, read_at: null },
+      type: 'run.question',
+      link: `${service.url}/questions/${id}`,
+      read_at: null,
       title: 'An agent asks you something in “Set it up”',
       body: expect.stringContaining(DATABASE.question),
     });
@@ -379,7 +401,8 @@ describe('who is asked', () => {
       expect(asked).toHaveLength(1);
       expect(asked[0].message).toContain(DATABASE.question);
       expect(asked[0].requestedSchema).toMatchObject({
-        ...{ required: ['choice'], properties: { choice: { enum: ['PostgreSQL', 'SQLite'] } } },
+        required: ['choice'],
+        properties: { choice: { enum: ['PostgreSQL', 'SQLite'] } },
       });
       expect(structuredContent.questions).toBeNull();
       await ground.agent.ended(run);

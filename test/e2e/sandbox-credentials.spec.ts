@@ -36,8 +36,14 @@ let rules: (user: SandboxUser) => SandboxCredential[];
 function ruleFor(host: string, header: string, secret: string, paths = ['/']): SandboxCredential {
   const [name = '', port] = host.split(':');
   return {
-    ...{ key: `${host} ${secret} ${paths}`, host: name, port: Number(port), paths, header: 'Authorization' },
-    ...{ methods: ['GET', 'POST', 'PUT'], connectionId: null, variables: ['GITHUB_TOKEN'] },
+    key: `${host} ${secret} ${paths}`,
+    host: name,
+    port: Number(port),
+    paths,
+    header: 'Authorization',
+    methods: ['GET', 'POST', 'PUT'],
+    connectionId: null,
+    variables: ['GITHUB_TOKEN'],
     value: async () => ({ header, secrets: [secret] }),
     used: ({ path, status, method }) => used.push({ path, status, method }),
   };

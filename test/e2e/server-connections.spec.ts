@@ -42,17 +42,27 @@ beforeAll(async () => {
   servers = new TestServers(service, ada.client, workspace);
   await servers.write('server.cjs', PROGRAM);
   const definition = {
-    ...{ id: 'forge', name: 'Forge', docs: 'https://forge.example.com/docs', auth: 'api_key' },
+    id: 'forge',
+    name: 'Forge',
+    docs: 'https://forge.example.com/docs',
+    auth: 'api_key',
     api: {
-      ...{ base_url: `https://${api}/v1`, hosts: [], header: 'Authorization' },
-      ...{ template: 'Bearer {api_key}', probe: '/me' },
+      base_url: `https://${api}/v1`,
+      hosts: [],
+      header: 'Authorization',
+      template: 'Bearer {api_key}',
+      probe: '/me',
     },
-    ...{ fields: [{ name: 'api_key', label: 'Key', secret: true }], variables: ['FORGE_TOKEN'] },
+    fields: [{ name: 'api_key', label: 'Key', secret: true }],
+    variables: ['FORGE_TOKEN'],
   };
   const of = { organization_id: ada.organizationId };
   await ada.client.post('/api/integrations/providers', { ...of, definition });
   const { body } = await ada.client.post('/api/integrations', {
-    ...{ ...of, provider: 'forge', owner: 'organization', fields: { api_key: SECRET } },
+    ...of,
+    provider: 'forge',
+    owner: 'organization',
+    fields: { api_key: SECRET },
   });
   connection = body.connection.id;
 });
@@ -71,7 +81,9 @@ async function grant(grants: Json[] = [{ workspace_id: workspace }]): Promise<vo
 }
 const start = (settings: Json = {}, of = servers) =>
   of.start('exec node server.cjs', {
-    ...{ env: { API: { value: `https://${api}/v1` } }, connections: ['forge'], ...settings },
+    env: { API: { value: `https://${api}/v1` } },
+    connections: ['forge'],
+    ...settings,
   });
 const ask = async (server: Json, path = '/items') => (await servers.text(server, path)).text;
 async function until(server: Json, said: RegExp): Promise<void> {

@@ -28,7 +28,8 @@ const onDisk = (at: string): string => path.join(service.dataDir, 'workspaces', 
 async function write(at: string, content: string | object): Promise<void> {
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   const { status } = await ada.client.put(`/api/workspaces/${workspace}/files/content`, {
-    ...{ path: at, content: text },
+    path: at,
+    content: text,
   });
   expect(status).toBe(200);
 }
@@ -43,7 +44,10 @@ async function folderWith(files: Record<string, string | object> = {}): Promise<
 
 async function start(folder: string, settings: Json = {}): Promise<Json> {
   const { status, body } = await ada.client.post('/api/tunnels', {
-    ...{ workspace_id: workspace, name: `Server ${++serial}`, folder, command: 'node server.cjs' },
+    workspace_id: workspace,
+    name: `Server ${++serial}`,
+    folder,
+    command: 'node server.cjs',
     ...settings,
   });
   expect([status, body.detail]).toEqual([200, undefined]);
@@ -167,7 +171,10 @@ it('are not put elsewhere by a link', async () => {
 
 it('whose installation takes long end with a stop', async () => {
   const { body } = await ada.client.post('/api/tunnels', {
-    ...{ workspace_id: workspace, name: 'Long', folder: await folderWith(app), command: 'node server.cjs' },
+    workspace_id: workspace,
+    name: 'Long',
+    folder: await folderWith(app),
+    command: 'node server.cjs',
     install_command: 'echo begun; sleep 1000',
   });
   await untilItSays(body, 'begun');

@@ -35,7 +35,11 @@ async function write(path: string, content: string): Promise<void> {
 async function start(settings: Json = {}, wait = 60): Promise<Json> {
   const slug = `run-${++serial}`;
   const made = await ada.client.post('/api/tunnels', {
-    ...{ workspace_id: workspace, name: slug, slug, command: 'node server.cjs', start: false },
+    workspace_id: workspace,
+    name: slug,
+    slug,
+    command: 'node server.cjs',
+    start: false,
     ...settings,
   });
   expect([made.status, made.body.detail]).toEqual([200, undefined]);

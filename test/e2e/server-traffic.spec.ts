@@ -46,16 +46,20 @@ const headersAt = async (server: Json, headers: Json = {}): Promise<Record<strin
 describe('a request', () => {
   it('reaches the program with its own headers, and with none of ours', async () => {
     const seen = await headersAt(echo, {
-      ...{ authorization: 'Bearer of-the-app', cookie: 'app=1; atl_visit=x; __Host-atl_visit=y; other=2' },
-      ...{ 'x-atelier-other': 'x', 'x-atelier-viewer': 'forged', 'x-forwarded-for': '8.8.8.8' },
-      ...{ 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example', 'x-forwarded-port': '1' },
+      authorization: 'Bearer of-the-app',
+      cookie: 'app=1; atl_visit=x; __Host-atl_visit=y; other=2',
+      'x-atelier-other': 'x',
+      'x-atelier-viewer': 'forged',
+      'x-forwarded-for': '8.8.8.8',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-port': '1',
     });
     expect(seen).toMatchObject({
-      ...{ authorization: 'Bearer of-the-app', cookie: 'app=1; other=2' },
-      ...{
-        host: `${echo.slug}.servers.localhost:${port}`,
-        'x-forwarded-host': `${echo.slug}.servers.localhost:${port}`,
-      },
+      authorization: 'Bearer of-the-app',
+      cookie: 'app=1; other=2',
+      host: `${echo.slug}.servers.localhost:${port}`,
+      'x-forwarded-host': `${echo.slug}.servers.localhost:${port}`,
       'x-forwarded-proto': 'http',
     });
     expect(seen['x-forwarded-for']).toMatch(/^(::ffff:)?127\.0\.0\.1$/);
@@ -343,8 +347,12 @@ actions run file_list '{"path": "echo"}'
 exec sleep 1000`,
     );
     const { body } = await ada.client.post('/api/tunnels', {
-      ...{ workspace_id: servers.workspace, name: 'Tools', slug: 'tools-of-ada', folder: 'tools' },
-      ...{ command: 'bash see.sh', actions: ['file_list'] },
+      workspace_id: servers.workspace,
+      name: 'Tools',
+      slug: 'tools-of-ada',
+      folder: 'tools',
+      command: 'bash see.sh',
+      actions: ['file_list'],
     });
     const log = await ada.client.events(`/api/tunnels/${body.id}/events`, {
       until: ({ data }) => data.text.includes('server.mjs'),
@@ -355,8 +363,12 @@ exec sleep 1000`,
 
   it('that ends by itself is told to who made it, once', async () => {
     const { body } = await ada.client.post('/api/tunnels', {
-      ...{ workspace_id: servers.workspace, name: 'Frail', slug: 'frail', command: 'echo broken; exit 4' },
-      ...{ restart: 'never', start: false },
+      workspace_id: servers.workspace,
+      name: 'Frail',
+      slug: 'frail',
+      command: 'echo broken; exit 4',
+      restart: 'never',
+      start: false,
     });
     let { state } = (await ada.client.post(`/api/tunnels/${body.id}/start`, { wait: 60 })).body;
     while (state !== 'failed') ({ state } = (await ada.client.get(`/api/tunnels/${body.id}`)).body);
@@ -364,7 +376,8 @@ exec sleep 1000`,
     const { items } = (await ada.client.get('/api/notifications?category=server')).body;
     expect(items.filter(({ data }: Json) => data.server_id === body.id)).toMatchObject([
       {
-        ...{ type: 'server.failed', title: 'The server “Frail” is not started any more' },
+        type: 'server.failed',
+        title: 'The server “Frail” is not started any more',
         body: expect.stringContaining('exit code 4'),
       },
     ]);

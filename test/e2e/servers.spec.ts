@@ -32,7 +32,11 @@ afterAll(() => service.stop());
 async function make(settings: Json = {}): Promise<Json> {
   const slug = `server-${++serial}`;
   const { status, body } = await ada.client.post('/api/tunnels', {
-    ...{ workspace_id: workspace, name: `Server ${serial}`, slug, command: 'sleep 1000', start: false },
+    workspace_id: workspace,
+    name: `Server ${serial}`,
+    slug,
+    command: 'sleep 1000',
+    start: false,
     ...settings,
   });
   expect([status, body.detail]).toEqual([200, undefined]);
@@ -43,11 +47,18 @@ describe('a server', () => {
   it('is made, read, listed, changed and deleted', async () => {
     const made = await make({ env: { MODE: { value: 'swordfish' } }, sleep_after_seconds: 60 });
     expect(made).toMatchObject({
-      ...{ state: 'stopped', env: ['MODE'], restart: 'on_failure', host_header: 'public', instance: null },
+      state: 'stopped',
+      env: ['MODE'],
+      restart: 'on_failure',
+      host_header: 'public',
+      instance: null,
       url: expect.stringContaining(`${made.slug}.servers.localhost`),
     });
     const changed = await ada.client.patch(`/api/tunnels/${made.id}`, {
-      ...{ name: 'Renamed', slug: 'renamed', health_path: '/healthz', memory_bytes: 64 * 1024 * 1024 },
+      name: 'Renamed',
+      slug: 'renamed',
+      health_path: '/healthz',
+      memory_bytes: 64 * 1024 * 1024,
       env: { MODE: null, OTHER: { value: 'x' } },
     });
     expect(changed.body).toMatchObject({ name: 'Renamed', slug: 'renamed', env: ['OTHER'] });
@@ -120,7 +131,8 @@ describe('starting and stopping', () => {
     });
     expect((await move(id, 'start')).body).toMatchObject({ state: 'starting', reason: null });
     expect((await move(id, 'stop')).body).toMatchObject({
-      ...{ state: 'stopped', reason: 'It was stopped by hand.' },
+      state: 'stopped',
+      reason: 'It was stopped by hand.',
     });
   });
 

@@ -163,12 +163,10 @@ describe('an installation', () => {
         },
         '.npmrc':
           '//registry.example.com/:_authToken=SECRET\nscript-shell=/workspace/evil\nlegacy-peer-deps=true\nignore-scripts=false\n',
-        ...{
-          'secret.txt': 'SECRET',
-          'src/index.js': 'SECRET',
-          '.env': 'SECRET',
-          '.yarnrc.yml': 'yarnPath: evil.cjs',
-        },
+        'secret.txt': 'SECRET',
+        'src/index.js': 'SECRET',
+        '.env': 'SECRET',
+        '.yarnrc.yml': 'yarnPath: evil.cjs',
       },
       { settings: { ...look, build_command: 'mkdir dist; cp secret.txt dist' } },
     );

@@ -34,7 +34,10 @@ async function site(text = 'one', settings: Json = {}): Promise<Json> {
   const slug = `site-${++serial}`;
   await write(`${slug}/index.html`, `<h1>${text}</h1>`);
   const made = await ada.client.post('/api/sites', {
-    ...{ workspace_id: workspace, name: `Site ${serial}`, slug, folder: slug },
+    workspace_id: workspace,
+    name: `Site ${serial}`,
+    slug,
+    folder: slug,
     ...settings,
   });
   expect(made.status).toBe(200);

@@ -564,7 +564,10 @@ describe('a task', () => {
     const [lowest] = (await record(waiting.tasks[0].call_id)).tasks;
     expect(waiting.waiting_for).toMatchObject(
       asked.map(({ data: { approval_id, link } }) => ({
-        ...{ approval_id, link, call_id: lowest.call_id, tool: 'write_file' },
+        approval_id,
+        link,
+        call_id: lowest.call_id,
+        tool: 'write_file',
       })),
     );
     for (const { data } of asked)

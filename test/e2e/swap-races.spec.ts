@@ -156,7 +156,10 @@ describe('a share link, while what it shares is swapped for links to the outside
         ...['file.txt', 'dir/secret.txt', 'dir/deep/secret.txt'].flatMap(name =>
           ['', '?raw=1', '?download=1'].map(query => `${folder}/path/${name}${query}`),
         ),
-        ...[folder, `${folder}/path/dir`, `${folder}/path/dir/deep`, `${folder}/path/dir/${OUTSIDE_ONLY}`],
+        folder,
+        `${folder}/path/dir`,
+        `${folder}/path/dir/deep`,
+        `${folder}/path/dir/${OUTSIDE_ONLY}`,
       ];
       await swapping([fileSwap('s/file.txt'), folderSwap('s/dir'), fileSwap('s/README.md')], () =>
         rounds(async () => {
@@ -420,7 +423,8 @@ describe('what is published as a site, while it is swapped for links to the outs
       const rewriting = (async () => {
         while (!isOver) {
           await ada.client.put(`/api/workspaces/${workspace}/files/content`, {
-            ...{ path: `${slug}/long.txt`, content: letters[++turn % 2] },
+            path: `${slug}/long.txt`,
+            content: letters[++turn % 2],
           });
         }
       })();

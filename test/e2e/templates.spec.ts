@@ -66,11 +66,9 @@ describe('a template', () => {
   it('has nothing that people handed in by forms', async () => {
     const from = await service.workspace(ada);
     await write(from, {
-      ...{
-        'forms/poll.form': 'title: Poll\nfields: []\n',
-        'forms/poll.files/1/cv.txt': 'x',
-        'other.files/a.txt': 'x',
-      },
+      'forms/poll.form': 'title: Poll\nfields: []\n',
+      'forms/poll.files/1/cv.txt': 'x',
+      'other.files/a.txt': 'x',
       'forms/poll.csv': 'submission_id,submitted_at,name\n1,t,Ada\n',
       'answers.CSV': '\uFEFFname;"submission_id"\r\nAda;1\r\n',
       'cities.csv': 'city,population\nBerlin,3700000\nsubmission_id,1\n',
@@ -89,25 +87,24 @@ describe('a template', () => {
     workspace = await service.workspace(ada);
     const markdown = '# {{ params.team }}\n\n{{params.tone}} {{ params.other }}\n';
     await write(workspace, {
-      ...{ 'template.yaml': MANIFEST, 'README.md': markdown, 'app.txt': markdown, 'private/notes.md': 'x' },
-      ...{
-        '.env': `TOKEN=${TOKEN}`,
-        'keys/one.pem': 'x',
-        'drafts/a.txt': 'x',
-        '.atelierignore': 'drafts/\n',
-      },
+      'template.yaml': MANIFEST,
+      'README.md': markdown,
+      'app.txt': markdown,
+      'private/notes.md': 'x',
+      '.env': `TOKEN=${TOKEN}`,
+      'keys/one.pem': 'x',
+      'drafts/a.txt': 'x',
+      '.atelierignore': 'drafts/\n',
     });
     symlinkSync('/etc/passwd', path.join(folderOf(workspace), 'link'));
     const made = await publish(workspace, { slug: 'team-notes' });
     id = made.id;
     expect(made.template).toMatchObject({
-      ...{
-        slug: 'team-notes',
-        name: 'Team notes',
-        description: 'Notes of one team',
-        visibility: 'org',
-        latest: 1,
-      },
+      slug: 'team-notes',
+      name: 'Team notes',
+      description: 'Notes of one team',
+      visibility: 'org',
+      latest: 1,
       versions: [{ number: 1, state: 'published', files: 4, findings: [], skipped: ['link'] }],
     });
     expect((await viewer.client.get('/api/templates?q=TEAM')).body.items).toMatchObject([{ id, latest: 1 }]);
@@ -170,7 +167,10 @@ describe('a template', () => {
 
   it('is what POST /api/workspaces makes a workspace of, which says later that there is a newer one', async () => {
     const made = await viewer.client.post('/api/workspaces', {
-      ...{ name: 'Blue', template_id: id, version: 1, parameters: { team: 'Blue' } },
+      name: 'Blue',
+      template_id: id,
+      version: 1,
+      parameters: { team: 'Blue' },
       organization_id: ada.organizationId,
     });
     expect(made).toMatchObject({
@@ -183,11 +183,16 @@ describe('a template', () => {
     // It is as visible as it was asked to be once it is complete.
     expect((await ada.client.get(address)).body).toMatchObject({ visibility: 'org' });
     expect((await ada.client.get(`${address}/template`)).body).toEqual({
-      ...{ template_id: id, name: 'Team notes', version: 1, latest: 2, has_newer: true },
+      template_id: id,
+      name: 'Team notes',
+      version: 1,
+      latest: 2,
+      has_newer: true,
     });
     expect((await stranger.client.get(`${address}/template`)).status).toBe(404);
     expect((await ada.client.get(`/api/workspaces/${workspace}/template`)).body).toMatchObject({
-      ...{ template_id: null, has_newer: false },
+      template_id: null,
+      has_newer: false,
     });
     const wrong = async (fields: Json) =>
       (await viewer.client.post('/api/workspaces', { name: 'Red', ...fields })).status;
@@ -202,7 +207,8 @@ describe('a template', () => {
     expect((await change(stranger, { visibility: 'installation' })).status).toBe(404);
     expect((await change(ada, { name: ' ' })).status).toBe(422);
     expect((await change(ada, { name: 'Notes', visibility: 'workspace_admins' })).body).toMatchObject({
-      ...{ name: 'Notes', visibility: 'workspace_admins' },
+      name: 'Notes',
+      visibility: 'workspace_admins',
     });
     expect((await viewer.client.get(`/api/templates/${id}`)).status).toBe(404);
     expect((await change(ada, { visibility: 'org', description: '' })).status).toBe(200);
@@ -322,7 +328,8 @@ it('more patterns than are read are refused', async () => {
   await write(workspace, { '.atelierignore': 'x\n'.repeat(101) });
   const { end } = await publish(workspace, { slug: 'many' });
   expect(end.data).toMatchObject({
-    ...{ status: 'error', error: '.atelierignore has 101 patterns; at most 100 are read' },
+    status: 'error',
+    error: '.atelierignore has 101 patterns; at most 100 are read',
   });
 });
 

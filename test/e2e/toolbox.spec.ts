@@ -234,15 +234,16 @@ describe('file tools', () => {
     const search = async (more: object) =>
       (await call('search_files', { query: 'heron', path: 'around', ...more })).output.split('\n');
     expect(await search({ context: 1 })).toEqual([
-      ...['around/a.md-2- two', 'around/a.md:3: heron', 'around/a.md-4- four', 'around/a.md:5: heron'],
-      ...[
-        'around/a.md-6- six',
-        '--',
-        'around/a.md-8- eight',
-        'around/a.md:9: heron',
-        '--',
-        'around/b.md:1: heron',
-      ],
+      'around/a.md-2- two',
+      'around/a.md:3: heron',
+      'around/a.md-4- four',
+      'around/a.md:5: heron',
+      'around/a.md-6- six',
+      '--',
+      'around/a.md-8- eight',
+      'around/a.md:9: heron',
+      '--',
+      'around/b.md:1: heron',
     ]);
     expect(await search({ files_only: true })).toEqual([
       'around/a.md (3 lines): 3: heron',

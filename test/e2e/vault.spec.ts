@@ -172,8 +172,13 @@ describe('somebody with a dump of the database', () => {
       .trim()
       .split(':');
     const given = [
-      ...[key.api_key, ada.refreshToken, ada.client.headers.authorization?.slice(7), ada.password],
-      ...[tokens.access_token, tokens.refresh_token, new URL(link.url).pathname.slice(3)],
+      key.api_key,
+      ada.refreshToken,
+      ada.client.headers.authorization?.slice(7),
+      ada.password,
+      tokens.access_token,
+      tokens.refresh_token,
+      new URL(link.url).pathname.slice(3),
     ] as string[];
     const text = [...(await dump())].map(value => Buffer.from(value, 'base64').toString('latin1')).join('\n');
     expect(text).toContain(ada.email);

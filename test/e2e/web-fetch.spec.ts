@@ -98,7 +98,8 @@ describe('web_fetch', () => {
     expect(parts.length).toBeGreaterThan(2);
     expect(parts.join('')).toBe(LONG);
     expect(await fetched('/long', { offset: LONG.length })).toMatchObject({
-      ...{ is_error: true, output: expect.stringContaining('offset must be less') },
+      is_error: true,
+      output: expect.stringContaining('offset must be less'),
     });
   });
 
@@ -109,7 +110,8 @@ describe('web_fetch', () => {
       output: expect.stringContaining('redirects to another host, https://elsewhere.example/x'),
     });
     expect(await fetched('/around')).toMatchObject({
-      ...{ is_error: true, output: expect.stringContaining('redirects more than 5 times') },
+      is_error: true,
+      output: expect.stringContaining('redirects more than 5 times'),
     });
   });
 
@@ -119,7 +121,8 @@ describe('web_fetch', () => {
     expect(output).toContain('answers 404');
     expect(quoted({ output })).toBe('# Not here');
     expect(await fetched('/huge')).toMatchObject({
-      ...{ is_error: true, output: expect.stringContaining('more than 5 MiB') },
+      is_error: true,
+      output: expect.stringContaining('more than 5 MiB'),
     });
   });
 
@@ -143,7 +146,8 @@ describe('web_fetch', () => {
     'refuses %s',
     async url => {
       expect((await fetching({ url })).body).toMatchObject({
-        ...{ is_error: true, output: expect.stringMatching(/^url must/) },
+        is_error: true,
+        output: expect.stringMatching(/^url must/),
       });
     },
   );
@@ -154,7 +158,10 @@ describe('web_fetch', () => {
       ground.service.person('Stranger'),
     ]);
     await ground.service.join(viewer, {
-      ...{ organization: ada.organizationId, role: 'guest', workspace, workspaceRole: 'viewer' },
+      organization: ada.organizationId,
+      role: 'guest',
+      workspace,
+      workspaceRole: 'viewer',
     });
     expect((await fetching({ url: `${origin}/guide` }, viewer)).status).toBe(403);
     expect((await fetching({ url: `${origin}/guide` }, stranger)).status).toBe(404);

@@ -108,8 +108,13 @@ async function launch(folder: string): Promise<ChildProcess> {
 
 function daemonOptions(folder: string): string[] {
   return [
-    ...['--iptables=false', '--ip6tables=false', '--bridge=none', '--shutdown-timeout=1'],
-    ...[`--data-root=${folder}/data`, `--exec-root=${folder}/run`, `--pidfile=${folder}/pid`],
+    '--iptables=false',
+    '--ip6tables=false',
+    '--bridge=none',
+    '--shutdown-timeout=1',
+    `--data-root=${folder}/data`,
+    `--exec-root=${folder}/run`,
+    `--pidfile=${folder}/pid`,
     `--host=unix://${folder}/socket`,
   ];
 }

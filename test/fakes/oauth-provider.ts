@@ -101,13 +101,21 @@ export class FakeOAuthProvider {
   /** As an organization describes it. */
   definition(id: string, changes: object = {}) {
     return {
-      ...{ id, name: 'Acme', docs: 'https://acme.example.com/docs', auth: 'oauth2' },
-      ...{ authorize_url: `${this.url}/authorize`, token_url: `${this.url}/token` },
+      id,
+      name: 'Acme',
+      docs: 'https://acme.example.com/docs',
+      auth: 'oauth2',
+      authorize_url: `${this.url}/authorize`,
+      token_url: `${this.url}/token`,
       revocation: { url: `${this.url}/revoke`, style: 'rfc7009' },
-      ...{ scopes_default: ['read'], scopes_available: ['read', 'write'], client_auth: this.clientAuth },
+      scopes_default: ['read'],
+      scopes_available: ['read', 'write'],
+      client_auth: this.clientAuth,
       identity: { url: `${this.url}/user`, id: 'id', label: 'login' },
       api: {
-        ...{ base_url: `${this.url}/api`, hosts: [this.host], header: 'Authorization' },
+        base_url: `${this.url}/api`,
+        hosts: [this.host],
+        header: 'Authorization',
         template: 'Bearer {access_token}',
       },
       ...changes,

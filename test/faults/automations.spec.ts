@@ -227,7 +227,9 @@ describe('a script that is tried again', () => {
     async () => {
       const { id } = await own.deploy(await once('broken', 'exit 1'));
       const still = await Standstill.begin(ground.service, {
-        ...{ table: 'automation_run', event: 'before update', when: 'new.attempt = 2 and old.attempt = 1' },
+        table: 'automation_run',
+        event: 'before update',
+        when: 'new.attempt = 2 and old.attempt = 1',
       });
       try {
         await workers.start();

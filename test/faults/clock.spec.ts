@@ -177,7 +177,9 @@ describe.each([
     const invite = async (): Promise<Json> =>
       (
         await ada.client.post('/api/file-invitations', {
-          ...{ workspace_id, path: 'a.txt', email: `invited-${randomUUID()}@example.com` },
+          workspace_id,
+          path: 'a.txt',
+          email: `invited-${randomUUID()}@example.com`,
         })
       ).body;
     const [open, over] = [await invite(), await invite()];

@@ -86,7 +86,8 @@ describe('200 responses at once', () => {
       const confirmed: string[] = [];
       // One at least is under way when it is killed, however late this process gets to that.
       const still = await Standstill.begin(service, {
-        ...{ table: 'form_submission', event: 'before insert' },
+        table: 'form_submission',
+        event: 'before insert',
         when: `new.data::text like '%${names.at(-1)}%'`,
       });
       const sending = names.map(async name => {

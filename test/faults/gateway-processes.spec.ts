@@ -71,7 +71,10 @@ require('node:http').createServer((request, response) => response.end('here')).l
     const file = { path: 'server.cjs', content: PROGRAM };
     expect((await ada.client.put(`/api/workspaces/${workspace}/files/content`, file)).status).toBe(200);
     const made = await ada.client.post('/api/tunnels', {
-      ...{ workspace_id: workspace, name: 'Lasting', slug: 'lasting', command: 'exec node server.cjs' },
+      workspace_id: workspace,
+      name: 'Lasting',
+      slug: 'lasting',
+      command: 'exec node server.cjs',
       start: true,
     });
     expect(made.status).toBe(200);

@@ -24,7 +24,8 @@ beforeAll(async () => {
   ({ model } = ground);
   workers = new Workers(ground);
   loops = new Loops(ground.ada.client, await ground.service.workspace(ground.ada), {
-    ...{ max_iterations: 3, budget: { max_seconds: 3600 } },
+    max_iterations: 3,
+    budget: { max_seconds: 3600 },
   });
 }, PATIENCE);
 afterEach(() => workers.stop(), PATIENCE);

@@ -34,8 +34,13 @@ async function ask({ id, email }: Person): Promise<void> {
   const credential = { type: 'session', id, ...unlimited } as const;
   const actor: Actor = { type: 'user', id, name: 'Ada', email, credential };
   await service.app.get(ApprovalRequests, { strict: false }).request({
-    ...{ actor, organizationId: null, workspaceId: null },
-    ...{ tool: 'share_create', effect: 'expose', input: {}, clientName: 'A robot' },
+    actor,
+    organizationId: null,
+    workspaceId: null,
+    tool: 'share_create',
+    effect: 'expose',
+    input: {},
+    clientName: 'A robot',
   });
 }
 

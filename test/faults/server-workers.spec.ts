@@ -71,7 +71,11 @@ async function make(): Promise<void> {
   expect((await ada.client.put(`/api/workspaces/${workspace}/files/content`, file)).status).toBe(200);
   const slug = `lasting-${++serial}`;
   const made = await ada.client.post('/api/tunnels', {
-    ...{ workspace_id: workspace, name: slug, slug, command: 'exec node server.cjs', start: true },
+    workspace_id: workspace,
+    name: slug,
+    slug,
+    command: 'exec node server.cjs',
+    start: true,
   });
   expect([made.status, made.body.detail]).toEqual([200, undefined]);
   server = made.body;

@@ -171,7 +171,8 @@ describe('a worker is killed', () => {
       await ada.client.post(`/api/workspaces/${sites.workspace}/tools/bash`, { input: { command } });
       const version = await sites.begin(site);
       const still = await Standstill.begin(service, {
-        ...{ table: 'site_version', event: 'before update' },
+        table: 'site_version',
+        event: 'before update',
         when: `old.state = 'built' and new.manifest_hash is distinct from old.manifest_hash`,
       });
       const worker = await workers.start();
@@ -185,7 +186,8 @@ describe('a worker is killed', () => {
       await until(version, ({ manifest_hash }) => manifest_hash !== uncompressed);
       for (const name of ['1', `${MANY / 2}`, `${MANY}`]) {
         const { headers } = await new Visitor(service.url).visit(`/${name}.txt`, {
-          ...{ host: `${site.slug}.sites.localhost`, headers: { 'accept-encoding': 'br' } },
+          host: `${site.slug}.sites.localhost`,
+          headers: { 'accept-encoding': 'br' },
         });
         expect(headers['content-encoding']).toBe('br');
       }

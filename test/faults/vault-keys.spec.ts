@@ -149,7 +149,8 @@ describe('data of a version before the vault', () => {
     for (const { model, id, sealed } of await database.query<Json>('select * from oauth_artifact')) {
       const content = vault.seal('oauth seal').open(sealed, `${model} ${id}`)?.toString() ?? '';
       await database.query('update oauth_artifact set sealed = $3 where model = $1 and id = $2', [
-        ...[model, id],
+        model,
+        id,
         seal('oauth seal', `${model} ${id}`, content),
       ]);
     }
@@ -157,7 +158,8 @@ describe('data of a version before the vault', () => {
     const jwk = key?.secret.reveal() ?? '';
     const { kid } = JSON.parse(jwk);
     await database.query('insert into oauth_signing_key (id, sealed, created_at) values ($1, $2, $3)', [
-      ...[kid, seal('oauth seal', `oauth_signing_key ${kid}`, jwk)],
+      kid,
+      seal('oauth seal', `oauth_signing_key ${kid}`, jwk),
       key?.createdAt,
     ]);
     await app.close();

@@ -9,7 +9,8 @@ export class Automations {
 
   async write(path: string, content: string): Promise<void> {
     const { status, body } = await this.client.put(`/api/workspaces/${this.workspaceId}/files/content`, {
-      ...{ path, content },
+      path,
+      content,
     });
     if (status !== 200) throw new Error(`writing answered ${status}: ${JSON.stringify(body)}`);
   }

@@ -15,7 +15,9 @@ export async function startConnected(
   const PUBLIC_URL = `http://localhost:${port}`;
   provider.redirectUris = [`${PUBLIC_URL}${CALLBACK}`];
   const service = await TestService.start({
-    ...{ PORT: String(port), PUBLIC_URL, OUTGOING_PRIVATE_HOSTS: provider.host },
+    PORT: String(port),
+    PUBLIC_URL,
+    OUTGOING_PRIVATE_HOSTS: provider.host,
     ...environment,
   });
   return { service, provider };
@@ -33,7 +35,9 @@ export async function describeProvider(
   if (made.status !== 200) throw new Error(`provider: ${made.status} ${JSON.stringify(made.body)}`);
   if (definition.auth !== 'oauth2') return;
   await client.put(`/api/integrations/providers/${id}/client`, {
-    ...{ organization_id, client_id: provider.clientId, client_secret: provider.clientSecret },
+    organization_id,
+    client_id: provider.clientId,
+    client_secret: provider.clientSecret,
   });
 }
 

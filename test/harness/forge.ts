@@ -57,7 +57,10 @@ export class Forge {
   /** A connection of the person's organization, granted to the workspace. */
   async connect({ client, organizationId: organization_id }: Person, workspace_id: string): Promise<string> {
     const definition = {
-      ...{ id: 'forge', name: 'Forge', docs: 'https://forge.example.com/docs', auth: 'api_key' },
+      id: 'forge',
+      name: 'Forge',
+      docs: 'https://forge.example.com/docs',
+      auth: 'api_key',
       api: { base_url: `https://${this.host}`, hosts: [], header: 'X-Key', template: '{api_key}' },
       git: { hosts: [this.host], username: 'git' },
       fields: [{ name: 'api_key', label: 'Key', secret: true }],

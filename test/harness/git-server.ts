@@ -27,8 +27,14 @@ function serve(
   const { headers, method } = request;
   const backend = spawn('git', ['http-backend'], {
     env: {
-      ...{ PATH: process.env.PATH, HOME: folder, GIT_PROJECT_ROOT: folder, GIT_HTTP_EXPORT_ALL: '1' },
-      ...{ PATH_INFO: path, QUERY_STRING: query, REQUEST_METHOD: method, REMOTE_USER: 'git' },
+      PATH: process.env.PATH,
+      HOME: folder,
+      GIT_PROJECT_ROOT: folder,
+      GIT_HTTP_EXPORT_ALL: '1',
+      PATH_INFO: path,
+      QUERY_STRING: query,
+      REQUEST_METHOD: method,
+      REMOTE_USER: 'git',
       CONTENT_TYPE: headers['content-type'],
       GIT_PROTOCOL: headers['git-protocol'] as string,
       HTTP_CONTENT_ENCODING: headers['content-encoding'],

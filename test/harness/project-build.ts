@@ -86,7 +86,13 @@ export class ProjectBuilding {
       built.findings = project.findings;
       built.preset = project.preset;
       built.output = await this.builds.run({
-        ...{ folder, cacheKey, project, settings, signal, workspace: this.workspace, callerId: randomUUID() },
+        folder,
+        cacheKey,
+        project,
+        settings,
+        signal,
+        workspace: this.workspace,
+        callerId: randomUUID(),
         onPhase: phase => void built.phases.push(phase),
         onLog: (_stream, text) => {
           built.log += text;
@@ -109,7 +115,10 @@ export const registry = (): string =>
 export const MS = { name: 'app', version: '1.0.0', dependencies: { ms: '2.1.3' } };
 /** Its lock file. */
 export const LOCK = {
-  ...{ name: 'app', version: '1.0.0', lockfileVersion: 3, requires: true },
+  name: 'app',
+  version: '1.0.0',
+  lockfileVersion: 3,
+  requires: true,
   packages: {
     '': MS,
     'node_modules/ms': {

@@ -83,8 +83,12 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     types: ['budget.stopped'],
   });
   const connector = await owner.client.post('/api/connectors', {
-    ...{ organization_id, owner: 'organization', name: 'Things', url: 'https://localhost:8443/' },
-    ...{ auth: 'bearer', token: 'sample' },
+    organization_id,
+    owner: 'organization',
+    name: 'Things',
+    url: 'https://localhost:8443/',
+    auth: 'bearer',
+    token: 'sample',
   });
   const [attempt] = await service.database.query<{ id: string }>(
     `with message as (
@@ -109,13 +113,19 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     [sent.body.call_id],
   );
   const { body: site } = await owner.client.post('/api/sites', {
-    ...{ workspace_id: workspace, name: 'Things', slug: `things-${owner.id.slice(-12)}`, folder: 'notes' },
+    workspace_id: workspace,
+    name: 'Things',
+    slug: `things-${owner.id.slice(-12)}`,
+    folder: 'notes',
   });
   const siteToken = await owner.client.post(`/api/site-access/${site.id}/tokens`, { name: 'CI' });
   const { body: version } = await owner.client.post(`/api/sites/${site.id}/versions`, { auto_promote: true });
   await owner.client.get(`/api/sites/${site.id}/versions/${version.id}?wait=60`);
   const { body: server } = await owner.client.post('/api/tunnels', {
-    ...{ workspace_id: workspace, name: 'Things', slug: `things-${owner.id.slice(-12)}`, command: 'true' },
+    workspace_id: workspace,
+    name: 'Things',
+    slug: `things-${owner.id.slice(-12)}`,
+    command: 'true',
     start: false,
   });
   await owner.client.put(`/api/workspaces/${workspace}/files/content`, {
@@ -141,7 +151,10 @@ export async function makeThings(service: TestService, owner: Person, other: Per
     [organization_id, workspace, owner.id],
   );
   const { body: loop } = await owner.client.post('/api/loops', {
-    ...{ workspace_id: workspace, prompt: 'list', model: 'atelier/demo', interval_seconds: 86_400 },
+    workspace_id: workspace,
+    prompt: 'list',
+    model: 'atelier/demo',
+    interval_seconds: 86_400,
     until: { check: { run: 'bash', code: 'false' } },
   });
   await owner.client.post(`/api/loops/${loop.id}/stop`, {});
@@ -240,11 +253,16 @@ export async function makeThings(service: TestService, owner: Person, other: Per
 
 /** A service that can be connected, and is never asked. */
 export const DEFINITION = {
-  ...{ id: 'acme', name: 'Acme', docs: 'https://acme.example.com/docs', auth: 'oauth2' },
+  id: 'acme',
+  name: 'Acme',
+  docs: 'https://acme.example.com/docs',
+  auth: 'oauth2',
   authorize_url: 'https://acme.example.com/oauth/authorize',
   token_url: 'https://acme.example.com/oauth/token',
   api: {
-    ...{ base_url: 'https://acme.example.com', hosts: [], header: 'Authorization' },
+    base_url: 'https://acme.example.com',
+    hosts: [],
+    header: 'Authorization',
     template: 'Bearer {access_token}',
   },
   git: { hosts: ['acme.example.com'], username: 'git' },

@@ -33,7 +33,10 @@ export class TestServers {
   async start(command: string, settings: Json = {}, mode: string | null = 'public'): Promise<Json> {
     const slug = `app-${++serial}`;
     const made = await this.client.post('/api/tunnels', {
-      ...{ workspace_id: this.workspace, name: slug, slug, command },
+      workspace_id: this.workspace,
+      name: slug,
+      slug,
+      command,
       ...settings,
     });
     if (made.status !== 200) throw new Error(`no server was made: ${JSON.stringify(made.body)}`);
@@ -97,10 +100,16 @@ export class TestServers {
     const { hostname, port } = new URL(this.service.url);
     return new Promise((resolve, reject) => {
       const asked = send({
-        ...{ hostname, port, path, localAddress: from },
+        hostname,
+        port,
+        path,
+        localAddress: from,
         headers: {
-          ...{ host: `${slug}.servers.localhost:${port}`, connection: 'Upgrade', upgrade: 'websocket' },
-          ...{ 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' },
+          host: `${slug}.servers.localhost:${port}`,
+          connection: 'Upgrade',
+          upgrade: 'websocket',
+          'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+          'sec-websocket-version': '13',
           ...headers,
         },
       });

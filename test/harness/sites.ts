@@ -33,7 +33,10 @@ export class Sites {
     const slug = `made-${process.pid}-${++serial}`;
     for (const [path, content] of Object.entries(files)) await this.write(`${slug}/${path}`, content);
     const made = await this.client.post('/api/sites', {
-      ...{ workspace_id: this.workspace, name: slug, slug, folder: slug },
+      workspace_id: this.workspace,
+      name: slug,
+      slug,
+      folder: slug,
       ...settings,
     });
     if (made.status !== 200) throw new Error(`no site was made: ${JSON.stringify(made.body)}`);

@@ -9,8 +9,12 @@ export interface Starter {
 }
 
 const manifest = (build: string, dependencies: Record<string, string>, more = {}) => ({
-  ...{ name: 'starter', private: true, type: 'module', scripts: { build } },
-  ...{ devDependencies: dependencies, ...more },
+  name: 'starter',
+  private: true,
+  type: 'module',
+  scripts: { build },
+  devDependencies: dependencies,
+  ...more,
 });
 
 export const starters: Record<string, Starter> = {
@@ -45,8 +49,11 @@ export const starters: Record<string, Starter> = {
     shows: ['index.html', /<h1>Hello 2<\/h1>/],
     files: {
       'package.json': manifest('vite build', {
-        ...{ '@sveltejs/kit': '3.2.0', '@sveltejs/adapter-static': '4.0.1' },
-        ...{ '@sveltejs/vite-plugin-svelte': '7.3.1', svelte: '5.57.3', vite: '8.3.8' },
+        '@sveltejs/kit': '3.2.0',
+        '@sveltejs/adapter-static': '4.0.1',
+        '@sveltejs/vite-plugin-svelte': '7.3.1',
+        svelte: '5.57.3',
+        vite: '8.3.8',
       }),
       'vite.config.js':
         "import adapter from '@sveltejs/adapter-static';\nimport { sveltekit } from '@sveltejs/kit/vite';\nexport default { plugins: [sveltekit({ adapter: adapter() })] };\n",
@@ -81,8 +88,11 @@ export const starters: Record<string, Starter> = {
     files: {
       'package.json': {
         ...manifest('docusaurus build', {
-          ...{ '@docusaurus/core': '3.10.2', '@docusaurus/plugin-content-pages': '3.10.2' },
-          ...{ '@mdx-js/react': '3.1.1', react: '19.3.1', 'react-dom': '19.3.1' },
+          '@docusaurus/core': '3.10.2',
+          '@docusaurus/plugin-content-pages': '3.10.2',
+          '@mdx-js/react': '3.1.1',
+          react: '19.3.1',
+          'react-dom': '19.3.1',
         }),
         type: undefined,
       },

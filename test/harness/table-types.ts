@@ -20,9 +20,17 @@ type Generated<T> =
 
 `;
 const TYPES: Record<string, string> = {
-  ...{ text: 'string', varchar: 'string', uuid: 'string', bool: 'boolean', bytea: 'Buffer' },
-  ...{ int4: 'number', float8: 'number', int8: 'Big', numeric: 'Big' },
-  ...{ timestamptz: 'Time', date: 'Time' },
+  text: 'string',
+  varchar: 'string',
+  uuid: 'string',
+  bool: 'boolean',
+  bytea: 'Buffer',
+  int4: 'number',
+  float8: 'number',
+  int8: 'Big',
+  numeric: 'Big',
+  timestamptz: 'Time',
+  date: 'Time',
 };
 const WIDTH = 110;
 

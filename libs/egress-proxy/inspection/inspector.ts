@@ -79,7 +79,9 @@ export class Inspector {
       {
         insecureHTTPParser: false,
         // An upload may take long; a connection on which nothing moves ends by itself.
-        ...{ requestTimeout: 0, headersTimeout: HEAD_MS, keepAliveTimeout: options.idleTimeoutMs },
+        requestTimeout: 0,
+        headersTimeout: HEAD_MS,
+        keepAliveTimeout: options.idleTimeoutMs,
       },
       (request, response) => this.take(request, response),
     );
@@ -163,7 +165,8 @@ export class Inspector {
       const [status, message] = answerOf(fault);
       const body = `${message}\n`;
       response.writeHead(status, {
-        ...{ 'content-type': 'text/plain; charset=utf-8', connection: 'close' },
+        'content-type': 'text/plain; charset=utf-8',
+        connection: 'close',
         'content-length': Buffer.byteLength(body),
       });
       response.end(body);
@@ -182,11 +185,17 @@ export class Inspector {
     let [bytes_out, bytes_in] = [0, 0];
     try {
       await this.options.forwarder.exchange({
-        ...{ request, response, host, port, scheme: 'https', signal: ends.signal },
+        request,
+        response,
+        host,
+        port,
+        scheme: 'https',
+        signal: ends.signal,
         connect: () => this.options.connect(host, port),
         added: [
           ...admitted.flatMap(({ rule }, at) => [rule.header, values[at]?.header ?? '']),
-          ...['Accept-Encoding', 'identity'],
+          'Accept-Encoding',
+          'identity',
         ],
         keeps: name => !own.has(fieldName(name)),
         gate: send => new EchoGate(forms, this.held, send),

@@ -33,7 +33,11 @@ export function containerSettings(engine: Engine, plan: ContainerPlan) {
     Labels: { [SERVICE_LABEL]: service },
     Healthcheck: { Test: ['NONE'] },
     // The keeper's input is ours alone, and ends with us.
-    ...{ OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, Tty: false },
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    AttachStdout: true,
+    Tty: false,
     HostConfig: { ...isolation(engine), ...bounds(plan), Mounts: mounts(engine, plan) },
   };
 }

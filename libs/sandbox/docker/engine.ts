@@ -34,7 +34,11 @@ export async function prepareEngine(options: DockerOptions, onLost: () => void):
     await removeOrphans(api);
     const events = await EngineEvents.follow(api, `${SERVICE_LABEL}=${service}`, onLost);
     return {
-      ...{ api, options, events, service, mounts: new Mounts(options) },
+      api,
+      options,
+      events,
+      service,
+      mounts: new Mounts(options),
       isRootless: security.some(one => one.startsWith('name=rootless')),
       remapsUsers: security.some(one => one.startsWith('name=userns')),
     };

@@ -31,7 +31,9 @@ export async function openDockerSession(engine: Engine, plan: CommandPlan): Prom
     await folder.remove();
   };
   const place: SessionPlace = {
-    ...{ ...outputs, folder, control: controlOf(program) },
+    ...outputs,
+    folder,
+    control: controlOf(program),
     kill: () => void container.kill(),
     dead: program.exit.then(takeDown, takeDown),
     signal: (pid, signal) =>

@@ -71,7 +71,10 @@ export class Conversation {
     if (!answer || !call) this.forget();
     else
       answer.calls[position] = {
-        ...{ ...call, output: storableText(output), is_error: isError, state: 'finished' },
+        ...call,
+        output: storableText(output),
+        is_error: isError,
+        state: 'finished',
         images: images.length > 0 ? [...images] : null,
       };
   }

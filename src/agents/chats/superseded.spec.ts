@@ -12,18 +12,19 @@ interface Called extends Partial<SaidCall> {
 /** Steps of a run, each with one call. */
 const steps = (...calls: Called[]): Said[] =>
   calls.map(({ input = {}, tool = 'read_file', ...rest }, at) => ({
-    ...{ role: 'assistant', run_id: 'run', step: at + 1, model: 'm' },
+    role: 'assistant',
+    run_id: 'run',
+    step: at + 1,
+    model: 'm',
     content: [{ type: 'tool-call', toolCallId: `c${at}`, toolName: tool, input }],
     calls: [
       {
-        ...{
-          call_id: `c${at}`,
-          tool,
-          output: 'x'.repeat(500),
-          is_error: false,
-          state: 'finished',
-          images: null,
-        },
+        call_id: `c${at}`,
+        tool,
+        output: 'x'.repeat(500),
+        is_error: false,
+        state: 'finished',
+        images: null,
         ...rest,
       },
     ],

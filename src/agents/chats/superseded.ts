@@ -14,8 +14,12 @@ type Call = Spoken['calls'][number];
 const MIN_LENGTH = 400;
 /** Asked the same again, their newest answer is the one that holds. */
 const LOOKING: ReadonlySet<string> = new Set([
-  ...['list_files', 'find_files', 'search_files', 'web_fetch'],
-  ...['actions_search', 'actions_describe'],
+  'list_files',
+  'find_files',
+  'search_files',
+  'web_fetch',
+  'actions_search',
+  'actions_describe',
 ]);
 
 const LEFT_OUT = 'Left out to make room: a later call gave this anew.';

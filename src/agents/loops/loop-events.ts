@@ -35,5 +35,7 @@ export class LoopEvents implements EventLog {
 }
 
 const eventOf = ({ id, type, data, created_at }: Row<'loop_event'>): ServerEvent => ({
-  ...{ id, event: type, data: { ...data, time: iso(created_at) } },
+  id,
+  event: type,
+  data: { ...data, time: iso(created_at) },
 });

@@ -51,10 +51,8 @@ export class LoopStarter {
     const standing = await this.authority.of(actor, workspace_id);
     const agent = agent_name === null ? null : await this.subagents.require(actor, workspace_id, agent_name);
     const { model, fallback } = await this.models.resolveAll(organization_id, {
-      ...{
-        model: input.model ?? agent?.model ?? null,
-        field: input.model || !agent?.model ? 'model' : undefined,
-      },
+      model: input.model ?? agent?.model ?? null,
+      field: input.model || !agent?.model ? 'model' : undefined,
     });
     const { goal, code } = await this.goals.pin(workspace, until, model);
     const asked = [model, ...fallback, ...(goal.rubric ? [goal.rubric.model] : [])];
@@ -63,10 +61,24 @@ export class LoopStarter {
     const place = { organizationId: organization_id, workspaceId: workspace_id };
     await this.budgets.requireRoom(place, estimateUsd(price, Buffer.byteLength(prompt)));
     const row: NewLoop = {
-      ...{ id: newId(), organization_id, workspace_id, chat_id: newId(), created_by: standing.actor.id },
-      ...{ actor: JSON.stringify(standing.actor), tools_above: JSON.stringify(standing.tools_above) },
-      ...{ prompt, agent_name, model, fallback_models: fallback, on_approval, goal: JSON.stringify(goal) },
-      ...{ context, interval_seconds, stall_after, max_iterations, budget: JSON.stringify(budget) },
+      id: newId(),
+      organization_id,
+      workspace_id,
+      chat_id: newId(),
+      created_by: standing.actor.id,
+      actor: JSON.stringify(standing.actor),
+      tools_above: JSON.stringify(standing.tools_above),
+      prompt,
+      agent_name,
+      model,
+      fallback_models: fallback,
+      on_approval,
+      goal: JSON.stringify(goal),
+      context,
+      interval_seconds,
+      stall_after,
+      max_iterations,
+      budget: JSON.stringify(budget),
     };
     return { row, code };
   }
@@ -76,8 +88,14 @@ export class LoopStarter {
     const { organization_id, workspace_id, chat_id, agent_name = null, created_by, prompt } = row;
     await this.requireFewOpen(unit, workspace_id);
     await this.chats.insert(unit, {
-      ...{ id: chat_id, title: titleOf(prompt), organization_id, workspace_id, agent_name, model: null },
-      ...{ created_by, task_of: null },
+      id: chat_id,
+      title: titleOf(prompt),
+      organization_id,
+      workspace_id,
+      agent_name,
+      model: null,
+      created_by,
+      task_of: null,
     });
     await this.writer.add(unit, row, code);
     return this.loops.lock(unit, row.id);

@@ -7,21 +7,28 @@ export function loopView(loop: LoopRow): LoopView {
   const { context, interval_seconds, stall_after, on_approval, max_iterations, budget, iteration } = loop;
   const { call_id, spent_usd, spent_seconds, created_by } = loop;
   return {
-    ...{
-      id,
-      workspace_id,
-      chat_id,
-      status: statusOf(loop),
-      state,
-      outcome,
-      reason,
-      prompt,
-      agent_name,
-      model,
-    },
+    id,
+    workspace_id,
+    chat_id,
+    status: statusOf(loop),
+    state,
+    outcome,
+    reason,
+    prompt,
+    agent_name,
+    model,
     until: { check: goal.check, schema: goal.schema, rubric: goal.rubric && rubricView(goal.rubric) },
-    ...{ context, interval_seconds, stall_after, on_approval, max_iterations, budget, iteration, call_id },
-    ...{ spent_usd, spent_seconds, created_by },
+    context,
+    interval_seconds,
+    stall_after,
+    on_approval,
+    max_iterations,
+    budget,
+    iteration,
+    call_id,
+    spent_usd,
+    spent_seconds,
+    created_by,
     next_at: isoOrNull(loop.next_at),
     created_at: iso(loop.created_at),
     finished_at: isoOrNull(loop.finished_at),
@@ -36,7 +43,13 @@ export const loopRecordView = (loop: LoopRow, iterations: readonly IterationRow[
 function iterationView(row: IterationRow): IterationView {
   const { number, call_id, stop_reason, checks, verdict, unmet, cost_usd, grading_usd } = row;
   return {
-    ...{ number, call_id, stop_reason, checks: [...checks], unmet, cost_usd, grading_usd },
+    number,
+    call_id,
+    stop_reason,
+    checks: [...checks],
+    unmet,
+    cost_usd,
+    grading_usd,
     verdict: verdict && { summary: verdict.summary, criteria: [...verdict.criteria] },
     started_at: iso(row.started_at),
     ended_at: isoOrNull(row.ended_at),
@@ -45,7 +58,8 @@ function iterationView(row: IterationRow): IterationView {
 }
 
 const rubricView = ({ text, criteria, model }: NonNullable<LoopRow['goal']['rubric']>) => ({
-  ...{ text, model },
+  text,
+  model,
   criteria: [...criteria],
 });
 

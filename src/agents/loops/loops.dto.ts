@@ -12,14 +12,21 @@ const UNTIL_EXAMPLE = { check: { run: 'bash', code: 'test -s report.md' } };
 
 export class LoopBudgetInput {
   @Field.number('Most to spend on its runs and their grading, in USD', {
-    ...{ min: 0, max: 1_000_000, optional: true, example: 2 },
+    min: 0,
+    max: 1_000_000,
+    optional: true,
+    example: 2,
   })
   cost_usd?: number;
 
   @Field.integer(
     'Most seconds of work and grading; what waits for people or for the next iteration does not count',
     {
-      ...{ min: 1, max: 2_592_000, optional: true, shown: true, example: 3600 },
+      min: 1,
+      max: 2_592_000,
+      optional: true,
+      shown: true,
+      example: 3600,
     },
   )
   max_seconds?: number;
@@ -54,7 +61,11 @@ export class CreateLoop extends WorkspaceId {
   max_iterations?: number;
 
   @Field.integer('Seconds between an iteration and the next', {
-    ...{ min: 0, max: 86_400, optional: true, default: 0, example: 0 },
+    min: 0,
+    max: 86_400,
+    optional: true,
+    default: 0,
+    example: 0,
   })
   interval_seconds?: number;
 
@@ -97,14 +108,19 @@ export class ListLoops extends PageInput {
 
 export class WatchLoop extends LoopId {
   @Field.integer('Only events after this number; instead of Last-Event-ID', {
-    ...{ min: 0, optional: true, example: 3 },
+    min: 0,
+    optional: true,
+    example: 3,
   })
   after?: number;
 }
 
 export class ResumeLoop extends LoopId {
   @Field.integer('Most iterations in all, those it has had included; absent: as before', {
-    ...{ min: 1, max: 500, optional: true, example: 10 },
+    min: 1,
+    max: 500,
+    optional: true,
+    example: 10,
   })
   max_iterations?: number;
 
@@ -114,7 +130,9 @@ export class ResumeLoop extends LoopId {
   budget?: LoopBudgetInput;
 
   @Field.text('What the agent is told when it goes on, such as what it was blocked by', {
-    ...{ max: 20_000, optional: true, example: 'The data is in data/cities.csv now.' },
+    max: 20_000,
+    optional: true,
+    example: 'The data is in data/cities.csv now.',
   })
   message?: string;
 }
@@ -124,7 +142,8 @@ export class PinnedCheckView {
   run: string;
 
   @Field.text('The file that it was read from; null: it was given as it is', {
-    ...{ nullable: true, example: 'checks/report.sh' },
+    nullable: true,
+    example: 'checks/report.sh',
   })
   path: string | null;
 
@@ -212,12 +231,15 @@ export class IterationView {
   verdict: VerdictView | null;
 
   @Field.text('What was not met: check, schema and ids of criteria; null: that is not known', {
-    ...{ list: true, nullable: true, example: ['c1'] },
+    list: true,
+    nullable: true,
+    example: ['c1'],
   })
   unmet: string[] | null;
 
   @Field.number('Cost of the run and its tasks in USD; null where it is not known', {
-    ...{ nullable: true, example: 0.02 },
+    nullable: true,
+    example: 0.02,
   })
   cost_usd: number | null;
 
@@ -293,7 +315,8 @@ export class LoopView extends LoopId {
   call_id: string | null;
 
   @Field.number('Spent so far on runs and grading, in USD; null where a price is not known', {
-    ...{ nullable: true, example: 0.024 },
+    nullable: true,
+    example: 0.024,
   })
   spent_usd: number | null;
 

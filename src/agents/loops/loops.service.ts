@@ -179,5 +179,8 @@ export class LoopsService {
 }
 
 const targetOf = ({ id, organization_id, workspace_id }: LoopRow) => ({
-  ...{ type: 'loop', id, organization_id, workspace_id },
+  type: 'loop',
+  id,
+  organization_id,
+  workspace_id,
 });

@@ -71,15 +71,29 @@ export class UnattendedRuns {
   ): Promise<{ call_id: string; chat_id: string }> {
     const { actor, models, text, budget, onApproval, responseSchema, unattended } = ready;
     const run: NewRun = {
-      ...{ callId: newId(), messageId: newId(), actor, models, text, attachments: [], budget },
-      ...{ delivery: 'queue', onApproval, responseSchema, unattended },
+      callId: newId(),
+      messageId: newId(),
+      actor,
+      models,
+      text,
+      attachments: [],
+      budget,
+      delivery: 'queue',
+      onApproval,
+      responseSchema,
+      unattended,
     };
     const place = { organization_id: ready.organizationId, workspace_id: ready.workspaceId };
     const id = chatId !== null && (await this.chats.exists(chatId, unit)) ? chatId : newId();
     if (id !== chatId)
       await this.chats.insert(unit, {
-        ...{ id, title: ready.title, ...place, agent_name: ready.agentName, model: null },
-        ...{ created_by: actor.id, task_of: null },
+        id,
+        title: ready.title,
+        ...place,
+        agent_name: ready.agentName,
+        model: null,
+        created_by: actor.id,
+        task_of: null,
       });
     const pending = await this.deliveries.lock(unit, id, 'queue');
     await this.acceptance.add(unit, { id, ...place, agent_name: ready.agentName, model: null }, run);

@@ -53,7 +53,10 @@ export class QuestionViews {
     const { status, chat_id, workspace_id, answer, answered_by } = row;
     return {
       ...this.open(row),
-      ...{ status, chat_id, workspace_id, tool_call_id: row.call_id },
+      status,
+      chat_id,
+      workspace_id,
+      tool_call_id: row.call_id,
       answer: answer && { choices: [...answer.choices], text: answer.text },
       answered_by,
       answered_at: isoOrNull(row.answered_at),

@@ -186,8 +186,15 @@ async function insertRun(
   const values = Object.entries({
     id: callId,
     chat_id: chatId,
-    ...{ organization_id, workspace_id, agent_name, delivery },
-    ...{ status: 'pending', state: 'queued', attempt: 0, step_count: 0, last_event: events.length },
+    organization_id,
+    workspace_id,
+    agent_name,
+    delivery,
+    status: 'pending',
+    state: 'queued',
+    attempt: 0,
+    step_count: 0,
+    last_event: events.length,
     model: models.model,
     fallback_models: models.fallback,
     created_by: actor.id,
@@ -221,7 +228,8 @@ function unattendedColumns({ of, pinned, toolsAbove, isFresh = false }: Unattend
     ...('loopId' in of
       ? { loop_id: of.loopId }
       : {
-          ...{ automation_run_id: of.automationRunId, deployment_id: of.deploymentId },
+          automation_run_id: of.automationRunId,
+          deployment_id: of.deploymentId,
           approval_seconds: of.approvalSeconds,
         }),
     pinned: pinned && JSON.stringify(pinned),

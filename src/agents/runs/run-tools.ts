@@ -162,8 +162,18 @@ export class ToolGateway {
     const inSandbox = allowlist.isEmpty ? undefined : acting;
     const shell = this.sandboxes.openShell({ caller, actor: acting.actor, actions: inSandbox });
     const opened = await this.providers.open({
-      ...{ runId, actor, workspaceId, loopId, depth, guide, shell, inSandbox, isFileTheirs },
-      ...{ known: this.known.of(runId), asksPeople: gate.asksPeople, reachesHosts: hosts.length > 0 },
+      runId,
+      actor,
+      workspaceId,
+      loopId,
+      depth,
+      guide,
+      shell,
+      inSandbox,
+      isFileTheirs,
+      known: this.known.of(runId),
+      asksPeople: gate.asksPeople,
+      reachesHosts: hosts.length > 0,
     });
     return new RunTools(run, guide, gate, shell, this.background, opened);
   }

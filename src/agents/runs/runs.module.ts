@@ -52,9 +52,20 @@ import { ToolRounds } from './tool-round.js';
 @Module({
   imports: [
     BullModule.registerQueue({ name: RUNS }),
-    ...[BillingModule, CoreModule, ChangesModule, HistoryModule, EgressModule, SandboxesModule],
-    ...[InstructionsModule, ModelsModule, SubagentsModule, AttachmentsModule, ChatsModule],
-    ...[ApprovalsModule, QuestionsModule, ToolsModule],
+    BillingModule,
+    CoreModule,
+    ChangesModule,
+    HistoryModule,
+    EgressModule,
+    SandboxesModule,
+    InstructionsModule,
+    ModelsModule,
+    SubagentsModule,
+    AttachmentsModule,
+    ChatsModule,
+    ApprovalsModule,
+    QuestionsModule,
+    ToolsModule,
   ],
   controllers: [
     RunsController,

@@ -128,8 +128,16 @@ export class TaskStarter {
     const place = { organization_id, workspace_id, created_by: actor.id, task_of: run.id };
     const chat = { id: newId(), title, agent_name: agent.name, model: null, ...place };
     const task: NewRun = {
-      ...{ actor, callId: newId(), messageId: newId(), models, text, attachments: [], delivery: 'queue' },
-      ...{ budget: undefined, onApproval: run.on_approval, responseSchema: response_schema },
+      actor,
+      callId: newId(),
+      messageId: newId(),
+      models,
+      text,
+      attachments: [],
+      delivery: 'queue',
+      budget: undefined,
+      onApproval: run.on_approval,
+      responseSchema: response_schema,
     };
     await this.database.transaction(async unit => {
       await this.quota.lock(unit, run.id, models);

@@ -288,8 +288,11 @@ export class ToolRound {
     const onOutput = (text: string) => this.attempt.deltas.add('tool.output', text, { id: callId });
     const place = { step, position };
     const hooks = {
-      ...{ place, signal: this.attempt.signal, yieldSignal: this.attempt.journal.steering.signal },
-      ...{ onOutput, handOver },
+      place,
+      signal: this.attempt.signal,
+      yieldSignal: this.attempt.journal.steering.signal,
+      onOutput,
+      handOver,
     };
     await this.services.authority.requireAccess(this.attempt.run);
     const result = await tools.call(tool, input, hooks);

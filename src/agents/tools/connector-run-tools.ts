@@ -141,7 +141,8 @@ export class RunConnectorTools implements OpenTools {
     let result: T | undefined;
     const what = {
       action: { name, declaration: { effect, input: null, output: CallRecord } },
-      ...{ input, workspaceId },
+      input,
+      workspaceId,
       tenantOf: async () => {
         found = await require();
         return { organization_id: found.connector.organization_id, workspace_id: workspaceId };
@@ -169,7 +170,10 @@ export class RunConnectorTools implements OpenTools {
     const shown = found.slice(0, limit);
     const definitions = await this.usable.pinned(shown);
     const tools = shown.map(({ callName: name, connector: { name: of }, tool: { effect } }, at) => ({
-      ...{ name, connector: of, effect, description: definitions[at]?.description },
+      name,
+      connector: of,
+      effect,
+      description: definitions[at]?.description,
       input_schema: definitions[at]?.inputSchema,
     }));
     const said = new Map(shown.map(({ connector: { name, instructions } }) => [name, instructions]));

@@ -8,8 +8,16 @@ export type FieldWords = Readonly<Record<string, string>>;
 
 /** What a model need not read: it leaves out what it does not set, and what is wrong with a call its result says. */
 const UNSAID: ReadonlySet<string> = new Set([
-  ...['minLength', 'maxLength', 'pattern', 'format', 'minimum', 'maximum', 'minItems', 'maxItems'],
-  ...['default', 'additionalProperties'],
+  'minLength',
+  'maxLength',
+  'pattern',
+  'format',
+  'minimum',
+  'maximum',
+  'minItems',
+  'maxItems',
+  'default',
+  'additionalProperties',
 ]);
 const NULL = 'null';
 

@@ -87,9 +87,14 @@ export class ToolsService {
         : this.sessions.run({ actor, workspaceId, session, tool: name, input: checked }, hooks));
       const duration_ms = Math.round(performance.now() - started);
       return {
-        ...{ output, is_error: isError, duration_ms, new_session: newSession },
+        output,
+        is_error: isError,
+        duration_ms,
+        new_session: newSession,
         ...(images.length > 0 ? { images: images.map(imageView) } : {}),
-        ...{ exit_code: exitCode, working_directory: workingDirectory, command_id: commandId },
+        exit_code: exitCode,
+        working_directory: workingDirectory,
+        command_id: commandId,
       };
     };
   }

@@ -85,7 +85,9 @@ class WorkspaceAutomations implements EventLog {
     if (after < pruned)
       return { events: [{ id: pruned, event: 'reset', data: { pruned_through: pruned } }], isAgain: true };
     const events = rows.map(({ id, type, data, created_at }) => ({
-      ...{ id: Number(id), event: type, data: { ...data, time: iso(created_at) } },
+      id: Number(id),
+      event: type,
+      data: { ...data, time: iso(created_at) },
     }));
     return { events, isAgain: rows.length === MAX_PIECES };
   }
@@ -153,7 +155,9 @@ class RunLog implements EventLog {
   private async readScript(run: AutomationRunRow, after: number): Promise<LogPage> {
     const pieces = await this.runs.printed(this.id, after, MAX_PIECES);
     const events = pieces.map(({ number: id, text, created_at }) => ({
-      ...{ id, event: 'script.output', data: { text, created_at: iso(created_at) } },
+      id,
+      event: 'script.output',
+      data: { text, created_at: iso(created_at) },
     }));
     if (pieces.length === MAX_PIECES) return { events, isAgain: true };
     if (run.state !== 'done') return { events };

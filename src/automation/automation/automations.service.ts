@@ -191,7 +191,10 @@ export class AutomationsService {
 }
 
 export const targetOf = ({ id, organization_id, workspace_id }: DeploymentRow) => ({
-  ...{ type: 'automation', id, organization_id, workspace_id },
+  type: 'automation',
+  id,
+  organization_id,
+  workspace_id,
 });
 
 /** 422 for what is no automation by its name. */

@@ -115,7 +115,16 @@ function viewOf(row: DeliveryRow): DeliveryView {
   const { id, workspace_id, deployment_id, trigger_id, kind, state, reason, key, payload_bytes, headers } =
     row;
   return {
-    ...{ id, workspace_id, deployment_id, trigger_id, kind, state, reason, key, payload_bytes, headers },
+    id,
+    workspace_id,
+    deployment_id,
+    trigger_id,
+    kind,
+    state,
+    reason,
+    key,
+    payload_bytes,
+    headers,
     scheduled_for: isoOrNull(row.scheduled_for),
     received_at: iso(row.received_at),
     run_id: row.run_id,

@@ -18,7 +18,10 @@ describe('SecretMask', () => {
   it('gives at once what begins no secret, and at the end what was none', () => {
     const mask = new SecretMask(['token-1234']);
     expect([mask.add('begun\n'), mask.add('tok'), mask.add('yo\ntoken'), mask.end()]).toEqual([
-      ...['begun\n', '', 'tokyo\n', 'token'],
+      'begun\n',
+      '',
+      'tokyo\n',
+      'token',
     ]);
   });
 
@@ -26,7 +29,10 @@ describe('SecretMask', () => {
     const secret = 'line "one"\nline/two+é';
     const bytes = Buffer.from(secret);
     const texts = [
-      ...[JSON.stringify({ secret }), encodeURIComponent(secret), 'line "one"', 'line/two+é'],
+      JSON.stringify({ secret }),
+      encodeURIComponent(secret),
+      'line "one"',
+      'line/two+é',
       ...(['base64', 'base64url', 'hex'] as const).map(encoding => bytes.toString(encoding)),
     ];
     for (const text of texts) {

@@ -87,8 +87,15 @@ function formsOf(secret: string): string[] {
   const base64 = bytes.toString('base64');
   const hex = bytes.toString('hex');
   return [
-    ...[secret, ...secret.split(/\r?\n/), JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)],
-    ...[base64, base64.replace(/=+$/, ''), bytes.toString('base64url'), hex, hex.toUpperCase()],
+    secret,
+    ...secret.split(/\r?\n/),
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret),
+    base64,
+    base64.replace(/=+$/, ''),
+    bytes.toString('base64url'),
+    hex,
+    hex.toUpperCase(),
   ]
     .map(form => form.trim())
     .filter(form => form.length >= LEAST);

@@ -12,14 +12,19 @@ const NAME = {
 
 export class SecretName extends WorkspaceId {
   @Field.text('The name of the secret, which is the environment variable that scripts find it in', {
-    ...{ min: 1, max: 100, example: 'API_TOKEN' },
+    min: 1,
+    max: 100,
+    example: 'API_TOKEN',
   })
   name: string;
 }
 
 export class SetSecret extends SecretName {
   @Field.text('Its value, which is kept sealed and is never shown again', {
-    ...{ min: 4, max: 32_768, secret: true, example: 'sk-example-0123456789' },
+    min: 4,
+    max: 32_768,
+    secret: true,
+    example: 'sk-example-0123456789',
   })
   value: string;
 }

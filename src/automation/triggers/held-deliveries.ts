@@ -57,10 +57,22 @@ export class HeldDeliveries implements OnApplicationBootstrap {
     }
     const { trigger_id, kind, key, headers, chain, depth, untrusted, scheduled_for } = held;
     await this.intake.accept(unit, {
-      ...{ deployment, place: deployment, definition: version.definition, draft: null, held },
+      deployment,
+      place: deployment,
+      definition: version.definition,
+      draft: null,
+      held,
       actor: deployment.actor,
       delivery: {
-        ...{ id: held.id, trigger_id, kind, key, headers, chain, depth, untrusted, payload: undefined },
+        id: held.id,
+        trigger_id,
+        kind,
+        key,
+        headers,
+        chain,
+        depth,
+        untrusted,
+        payload: undefined,
         scheduled_for: scheduled_for === null ? null : new Date(scheduled_for),
       },
     });

@@ -55,7 +55,11 @@ export class ConnectorCreation {
       await this.connectors.requirePlace(actor, input, unit);
       const slug = await this.slugFor(unit, actor, input);
       const row = await this.connectors.insert(unit, {
-        ...{ organization_id, slug, auth, url: new URL(input.url).href, name: input.name.trim() },
+        organization_id,
+        slug,
+        auth,
+        url: new URL(input.url).href,
+        name: input.name.trim(),
         ...(await this.clients.keep(unit, organization_id, client)),
         user_id: owner === 'user' ? actor.id : null,
         per_user: input.per_user ?? false,

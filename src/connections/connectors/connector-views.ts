@@ -67,7 +67,9 @@ export function newConnectorView(row: ConnectorRow, hasCredential: boolean): Con
   const isReady = row.auth === 'none' || hasCredential;
   return {
     ...partsOf(row),
-    ...{ state: isReady ? 'active' : 'needs_auth', reason: null, workspaces: [] },
+    state: isReady ? 'active' : 'needs_auth',
+    reason: null,
+    workspaces: [],
     tools: { approved: 0, new: 0, changed: 0, removed: 0, blocked: 0 },
   };
 }
@@ -87,7 +89,15 @@ function partsOf(row: ConnectorRow) {
     server,
   } = row;
   return {
-    ...{ id, organization_id, name, slug, url, auth, per_user, authorization_server, client_id },
+    id,
+    organization_id,
+    name,
+    slug,
+    url,
+    auth,
+    per_user,
+    authorization_server,
+    client_id,
     owner: user_id === null ? 'organization' : 'user',
     enabled: !row.is_disabled,
     server: server && {
@@ -138,7 +148,10 @@ export function toolViews(
         gone.approved && JSON.stringify(gone.approved.inputSchema) === JSON.stringify(definition.inputSchema),
     );
     return {
-      ...{ name, call_name: callNames.get(name) ?? '', state, hash: row.hash },
+      name,
+      call_name: callNames.get(name) ?? '',
+      state,
+      hash: row.hash,
       effect: row.approved_hash === null ? 'write' : row.effect,
       proposed_effect: proposedEffect(definition),
       title: definition.title ?? null,

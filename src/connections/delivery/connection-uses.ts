@@ -128,7 +128,10 @@ export class ConnectionUses {
             })
           : ActionCaller.direct(actor, 'sandbox');
       return await this.ledger.begin({
-        ...{ action: USE, caller, dryRun: false, input: { connection_id, provider, host } },
+        action: USE,
+        caller,
+        dryRun: false,
+        input: { connection_id, provider, host },
         tenant: { organization_id, workspace_id: workspaceId },
       });
     } catch (error) {

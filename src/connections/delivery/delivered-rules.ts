@@ -51,8 +51,16 @@ export class DeliveredRules {
       if (use.status === 401 && last) void this.reject(connection.id, last);
     };
     return {
-      ...{ key, host, port, header, methods, paths, value, used },
-      ...{ connectionId: connection.id, variables: connection.variables },
+      key,
+      host,
+      port,
+      header,
+      methods,
+      paths,
+      value,
+      used,
+      connectionId: connection.id,
+      variables: connection.variables,
     };
   }
 

@@ -76,8 +76,10 @@ export class GitReadsService {
       const few = (entries: StatusEntry[]) => entries.slice(0, MAX_FILES);
       return {
         ...head,
-        ...{ staged: few(staged), changed: few(changed) },
-        ...{ untracked: untracked.slice(0, MAX_FILES), conflicted: conflicted.slice(0, MAX_FILES) },
+        staged: few(staged),
+        changed: few(changed),
+        untracked: untracked.slice(0, MAX_FILES),
+        conflicted: conflicted.slice(0, MAX_FILES),
         truncated: truncated || isLong,
       };
     });

@@ -43,7 +43,10 @@ export class CreateGitRepo {
   branch?: string;
 
   @Field.integer('So many commits alone, of one branch; absent: all', {
-    ...{ min: 1, max: 1_000_000, optional: true, example: 1 },
+    min: 1,
+    max: 1_000_000,
+    optional: true,
+    example: 1,
   })
   depth?: number;
 
@@ -275,7 +278,11 @@ export class CommitGitRepo extends GitRepoId {
   message: string;
 
   @Field.text('The files and folders to commit; absent: what is staged, or with `all` everything', {
-    ...{ list: true, maxItems: 1000, max: 4096, optional: true, example: ['notes.md'] },
+    list: true,
+    maxItems: 1000,
+    max: 4096,
+    optional: true,
+    example: ['notes.md'],
   })
   paths?: string[];
 

@@ -31,8 +31,15 @@ import { RepoWork } from './repo-work.js';
   ],
   controllers: [RoutesOf(GitReposService), RoutesOf(GitReadsService), RoutesOf(GitWritesService)],
   providers: [
-    ...[GitReposService, GitReadsService, GitWritesService],
-    ...[GitReposStore, GitSandbox, GitNetwork, RepoWork, GitProcessor, RepoClone],
+    GitReposService,
+    GitReadsService,
+    GitWritesService,
+    GitReposStore,
+    GitSandbox,
+    GitNetwork,
+    RepoWork,
+    GitProcessor,
+    RepoClone,
   ],
 })
 export class GitReposModule {}

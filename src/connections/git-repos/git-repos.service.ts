@@ -85,13 +85,23 @@ export class GitReposService {
         throw new Conflict(`There are ${MAX_REPOS} repositories in this workspace already; delete one first`);
       const operation_id = newId();
       const row = await this.repos.insert(unit, {
-        ...{ workspace_id, path, url: url.href, connection_id, operation_id, created_by: actor.id },
-        ...{ branch: input.branch ?? null, depth: input.depth ?? null },
+        workspace_id,
+        path,
+        url: url.href,
+        connection_id,
+        operation_id,
+        created_by: actor.id,
+        branch: input.branch ?? null,
+        depth: input.depth ?? null,
       });
       if (!row) throw new Conflict(`There is a repository at ${path} already`);
       await this.operations.add(unit, gitClone, {
-        ...{ id: operation_id, actor_id: actor.id, organization_id, subject_id: workspace_id },
-        ...{ chain: actor.chain, input: { repo_id: row.id, actor } },
+        id: operation_id,
+        actor_id: actor.id,
+        organization_id,
+        subject_id: workspace_id,
+        chain: actor.chain,
+        input: { repo_id: row.id, actor },
       });
       await this.record(unit, actor, 'git_repo.clone', row, workspace);
       await this.jobs.enqueue(unit, cloneRepository, newId(), { operation_id });
@@ -152,7 +162,8 @@ export class GitReposService {
     if (connection_id !== undefined)
       await this.git.requireReachable(workspace, actor, {
         url: remoteUrl(row.url),
-        ...{ connectionId: connection_id, level: 'read' },
+        connectionId: connection_id,
+        level: 'read',
       });
     const moved = path === undefined ? undefined : folderOf(path);
     return this.database.transaction(async unit => {

@@ -150,7 +150,8 @@ export class GitWritesService {
         args: [row.path, how, ...(which ?? [])],
         stdin: signed(message, actor, host),
         env: identityOf(actor, host),
-        ...{ signal, mayFail: true },
+        signal,
+        mayFail: true,
       });
       const none = nothingFault(end, how);
       if (none) throw none;
@@ -192,7 +193,8 @@ export class GitWritesService {
       const end = await this.git.write(workspace, actor, JOIN, {
         args: [row.path, mode, other, keep_conflicts ? 'yes' : ''],
         env: identityOf(actor, this.host),
-        ...{ signal, mayFail: true },
+        signal,
+        mayFail: true,
       });
       if (end.code === ENDS.conflict) {
         const conflicted = end.stdout.split('\n').filter(Boolean);

@@ -145,7 +145,9 @@ export class RepoClone implements OperationWork<CloneInput> {
     const lines = [...refs].map(([ref, sha]) => `create ${ref} ${sha}\n`);
     const end = await this.git.write(workspace, actor, FINISH, {
       args: [aside, id, path, parentOf(path), remote.url.href, found],
-      ...{ stdin: lines.join(''), signal, mayFail: false },
+      stdin: lines.join(''),
+      signal,
+      mayFail: false,
     });
     if (end.code === ENDS.taken) throw new OperationRefused(`There is something at ${path} already`);
     await this.repos.change(row.id, { branch: found || null });

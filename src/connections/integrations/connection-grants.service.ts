@@ -61,8 +61,10 @@ export class ConnectionGrantsService {
           `grants.${at} must have no repositories and permissions: ${definition.name} limits no tokens to them; name paths`,
         );
       return {
-        ...{ workspace_id, methods: [...new Set(methods)] },
-        ...{ repositories: [...limits.repositories], permissions: limits.permissions },
+        workspace_id,
+        methods: [...new Set(methods)],
+        repositories: [...limits.repositories],
+        permissions: limits.permissions,
         paths: [...new Set(paths.map(path => normalPath(path, `grants.${at}.paths`)))],
       };
     });

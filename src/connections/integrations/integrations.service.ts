@@ -81,8 +81,13 @@ export class IntegrationsService {
       if ((await this.connections.count(unit, organization_id)) >= MAX_CONNECTIONS)
         throw new Conflict(`There are ${MAX_CONNECTIONS} connections already; delete one first`);
       const row = await this.connections.insert(unit, {
-        ...{ organization_id, provider, name: input.name?.trim() || definition.name, created_by: actor.id },
-        ...{ user_id: owner === 'user' ? actor.id : null, scopes: [], settings: { ...begin.settings } },
+        organization_id,
+        provider,
+        name: input.name?.trim() || definition.name,
+        created_by: actor.id,
+        user_id: owner === 'user' ? actor.id : null,
+        scopes: [],
+        settings: { ...begin.settings },
       });
       await this.record(unit, actor, 'connection.create', row, { owner });
       const authorization = await begin.start(unit, actor, row);

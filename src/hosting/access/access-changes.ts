@@ -68,7 +68,12 @@ export class AccessChanges {
       await this.store.set(unit, target, settings, actor.id);
       const { emails, identity, allowed_origins, versions } = settings;
       const details = {
-        ...{ mode: input.mode, before: policy.mode, emails, identity, allowed_origins, versions },
+        mode: input.mode,
+        before: policy.mode,
+        emails,
+        identity,
+        allowed_origins,
+        versions,
         password_changed: password_hash !== undefined,
         link_changed: settings.link_hash !== policy.link_hash,
       };
@@ -93,7 +98,11 @@ export class AccessChanges {
     const { title, description = null } = input.public_preview ?? {};
     const preview = title === undefined ? null : { title, description };
     return {
-      ...{ mode, identity, versions, emails, password_hash },
+      mode,
+      identity,
+      versions,
+      emails,
+      password_hash,
       ...this.linkOf(`${kind} ${id}`, policy, input),
       allowed_origins:
         input.allowed_origins === undefined ? policy.allowed_origins : originsOf(input.allowed_origins),

@@ -52,7 +52,10 @@ export class AccessInput {
   emails?: string[];
 
   @Field.text('What visitors must enter, with mode password', {
-    ...{ min: 4, max: 256, format: 'password', example: 'correct horse battery' },
+    min: 4,
+    max: 256,
+    format: 'password',
+    example: 'correct horse battery',
     optional: true,
   })
   password?: string;
@@ -64,7 +67,11 @@ export class AccessInput {
   identity?: Identity;
 
   @Field.text(ORIGINS, {
-    ...{ list: true, optional: true, max: 300, maxItems: 20, example: ['https://app.example.com'] },
+    list: true,
+    optional: true,
+    max: 300,
+    maxItems: 20,
+    example: ['https://app.example.com'],
   })
   allowed_origins?: string[];
 
@@ -173,7 +180,11 @@ export class TokenInput {
   name: string;
 
   @Field.integer('How many seconds it is good for, 30 days at most', {
-    ...{ min: 60, max: 30 * 86_400, default: 7 * 86_400, optional: true, example: 86_400 },
+    min: 60,
+    max: 30 * 86_400,
+    default: 7 * 86_400,
+    optional: true,
+    example: 86_400,
   })
   expires_in?: number;
 }

@@ -38,7 +38,11 @@ abstract class ExposedOfKind implements ExposureSource, OnModuleInit {
     const target = await this.targets.find(this.kind, id);
     if (!target || !(mode in PROTECTION)) return undefined;
     return {
-      ...{ id, kind: this.kind, name: target.name, workspace_id, workspace_name },
+      id,
+      kind: this.kind,
+      name: target.name,
+      workspace_id,
+      workspace_name,
       url: this.names.urlOf(this.kind, target.slug),
       protection: PROTECTION[mode as keyof typeof PROTECTION],
       allow: 'view',

@@ -72,8 +72,12 @@ export class TokenChanges {
     const rows = await this.execTokens.listFor({ kind, id });
     return {
       items: rows.map(({ id: tokenId, actor: { id: actor_id, name: actor_name }, actions, ...times }) => ({
-        ...{ id: tokenId, actions, actor_id, actor_name },
-        ...{ created_at: iso(times.created_at), expires_at: iso(times.expires_at) },
+        id: tokenId,
+        actions,
+        actor_id,
+        actor_name,
+        created_at: iso(times.created_at),
+        expires_at: iso(times.expires_at),
       })),
     };
   }

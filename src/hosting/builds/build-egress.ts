@@ -41,7 +41,10 @@ export class BuildEgress {
     if (hosts.includes(DEFAULT_REGISTRY.hostname)) hosts.push(YARN_HOST);
     const ports = [...new Set([443, 80, ...this.registries.map(portOf)])];
     return {
-      ...{ hosts, ports, advice: this.advice('install'), addressAdvice: this.advice('install') },
+      hosts,
+      ports,
+      advice: this.advice('install'),
+      addressAdvice: this.advice('install'),
       allows: (address, host) =>
         isPublicAddress(address) || ports.some(port => this.named.allows(address, host, String(port))),
       withWorkspace: this.mode === 'workspace',

@@ -21,10 +21,18 @@ const TMP_BYTES = 512 * 1024 * 1024;
 
 /** What every program of a build finds. */
 const ENVIRONMENT = {
-  ...{ CI: 'true', NO_COLOR: '1', DO_NOT_TRACK: '1' },
-  ...{ ASTRO_TELEMETRY_DISABLED: '1', GATSBY_TELEMETRY_DISABLED: '1', NEXT_TELEMETRY_DISABLED: '1' },
-  ...{ NUXT_TELEMETRY_DISABLED: '1', npm_config_update_notifier: 'false', npm_config_fund: 'false' },
-  ...{ npm_config_audit: 'false', npm_config_progress: 'false', npm_config_color: 'false' },
+  CI: 'true',
+  NO_COLOR: '1',
+  DO_NOT_TRACK: '1',
+  ASTRO_TELEMETRY_DISABLED: '1',
+  GATSBY_TELEMETRY_DISABLED: '1',
+  NEXT_TELEMETRY_DISABLED: '1',
+  NUXT_TELEMETRY_DISABLED: '1',
+  npm_config_update_notifier: 'false',
+  npm_config_fund: 'false',
+  npm_config_audit: 'false',
+  npm_config_progress: 'false',
+  npm_config_color: 'false',
 };
 
 export interface Step {
@@ -116,12 +124,21 @@ export class BuildSandboxes {
     const heap = job.settings.node_memory ?? Math.floor((memoryBytes * 0.75) / 2 ** 20);
     try {
       return await this.sandboxes.run(job.workspace, {
-        ...{ folder, script, args, command, egress, signal },
+        folder,
+        script,
+        args,
+        command,
+        egress,
+        signal,
         caller: { kind: 'build', id: job.callerId },
         env: { ...ENVIRONMENT, NODE_OPTIONS: `--max-old-space-size=${heap}`, ...step.env },
         limits: {
-          ...{ memoryBytes, processes: MAX_PROCESSES, tmpBytes: TMP_BYTES, wallMs: seconds * 1000 },
-          ...{ cpuSeconds: Number.POSITIVE_INFINITY, outputBytes: Number.POSITIVE_INFINITY },
+          memoryBytes,
+          processes: MAX_PROCESSES,
+          tmpBytes: TMP_BYTES,
+          wallMs: seconds * 1000,
+          cpuSeconds: Number.POSITIVE_INFINITY,
+          outputBytes: Number.POSITIVE_INFINITY,
         },
         onOutput: ({ stream, text }) => log.add(stream, text),
       });
@@ -133,7 +150,12 @@ export class BuildSandboxes {
 
   private explain({ what, command, seconds }: Step, result: FolderResult, tail: string): string {
     return explainFailure({
-      ...{ what, command, result, tail, refused: result.egress_refused, advice: this.egress.advice(what) },
+      what,
+      command,
+      result,
+      tail,
+      refused: result.egress_refused,
+      advice: this.egress.advice(what),
       limits: { seconds, memoryBytes: this.config.siteBuildLimits.memory, processes: MAX_PROCESSES },
     });
   }

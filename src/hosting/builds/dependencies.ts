@@ -104,8 +104,10 @@ function environment(name: PackageManager['name'], registry: string): Record<str
   return {
     // Certificates that the machine trusts: a registry of a company may have one of its own.
     NODE_USE_SYSTEM_CA: '1',
-    ...{ npm_config_registry: registry, npm_config_ignore_scripts: 'true' },
-    ...{ npm_config_fetch_retry_mintimeout: '500', npm_config_fetch_retry_maxtimeout: '5000' },
+    npm_config_registry: registry,
+    npm_config_ignore_scripts: 'true',
+    npm_config_fetch_retry_mintimeout: '500',
+    npm_config_fetch_retry_maxtimeout: '5000',
     ...(name === 'pnpm' ? pnpmEnvironment(registry) : {}),
     ...(name === 'yarn' ? yarnEnvironment(registry) : {}),
   };
@@ -128,14 +130,15 @@ function pnpmEnvironment(registry: string): Record<string, string> {
 /** For version 1, then for those after it. */
 function yarnEnvironment(registry: string): Record<string, string> {
   return {
-    ...{ YARN_REGISTRY: registry, YARN_CACHE_FOLDER: '.yarn-cache' },
-    ...{ YARN_NPM_REGISTRY_SERVER: registry, YARN_ENABLE_SCRIPTS: 'false', YARN_NODE_LINKER: 'node-modules' },
-    ...{
-      YARN_ENABLE_TELEMETRY: '0',
-      YARN_ENABLE_GLOBAL_CACHE: 'false',
-      YARN_HTTP_PROXY: PROXY,
-      YARN_HTTPS_PROXY: PROXY,
-    },
+    YARN_REGISTRY: registry,
+    YARN_CACHE_FOLDER: '.yarn-cache',
+    YARN_NPM_REGISTRY_SERVER: registry,
+    YARN_ENABLE_SCRIPTS: 'false',
+    YARN_NODE_LINKER: 'node-modules',
+    YARN_ENABLE_TELEMETRY: '0',
+    YARN_ENABLE_GLOBAL_CACHE: 'false',
+    YARN_HTTP_PROXY: PROXY,
+    YARN_HTTPS_PROXY: PROXY,
   };
 }
 

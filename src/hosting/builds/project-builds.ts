@@ -89,11 +89,9 @@ export class ProjectBuilds {
     const step = {
       ...({ what: 'build', folder: job.folder, script: SCRIPT, command } as const),
       args: [command, dependencies.isFresh ? 'prepare' : '', await this.postinstallOf(job)],
-      ...{
-        env: ENVIRONMENT,
-        egress: this.egress.forBuild(),
-        seconds: this.config.siteBuildLimits.build_seconds,
-      },
+      env: ENVIRONMENT,
+      egress: this.egress.forBuild(),
+      seconds: this.config.siteBuildLimits.build_seconds,
     };
     await this.sandboxes.run(job, step, log);
     await dependencies.keep();

@@ -23,12 +23,15 @@ function gateway() {
   ];
   return {
     gateway: new Gateway(...(parts as unknown as ConstructorParameters<typeof Gateway>)),
-    ...{ found, opened },
+    found,
+    opened,
   };
 }
 
 const request = {
-  ...{ url: '/', method: 'GET', rawHeaders: ['Host', 'own.example'] },
+  url: '/',
+  method: 'GET',
+  rawHeaders: ['Host', 'own.example'],
   headers: { host: 'own.example' },
 } as IncomingMessage;
 

@@ -78,7 +78,8 @@ class BuildLog implements EventLog {
     const version = await this.versions.find(this.siteId, this.versionId);
     const lines = await this.log.read(this.versionId, after, MAX_LINES);
     const events = lines.map(({ id, stream, text, created_at }) => ({
-      ...{ id, event: 'build.log' },
+      id,
+      event: 'build.log',
       data: { stream, text, created_at: iso(created_at) },
     }));
     if (!version) return { events, isLast: true };

@@ -15,10 +15,20 @@ export class SiteViews {
   site(site: SiteRow): SiteView {
     const { id, workspace_id, name, slug, folder, preset, install_command, build_command, output_dir } = site;
     return {
-      ...{ id, workspace_id, name, slug, url: this.names.urlOf('site', slug) },
-      ...{ folder, preset, install_command, build_command, output_dir },
-      ...{ spa: site.spa, node_memory: site.node_memory },
-      ...{ actions: site.actions, actions_public: site.actions_public },
+      id,
+      workspace_id,
+      name,
+      slug,
+      url: this.names.urlOf('site', slug),
+      folder,
+      preset,
+      install_command,
+      build_command,
+      output_dir,
+      spa: site.spa,
+      node_memory: site.node_memory,
+      actions: site.actions,
+      actions_public: site.actions_public,
       live_version_id: site.live_version_id,
       live_version: site.live_number,
       locked: site.locked_at !== null,
@@ -35,7 +45,10 @@ export class SiteViews {
     const { id, number, state, note, preset, error, files, pinned, progress } = version;
     const isLive = site.live_version_id === id;
     return {
-      ...{ id, site_id: site.id, number, state: isLive ? 'live' : state },
+      id,
+      site_id: site.id,
+      number,
+      state: isLive ? 'live' : state,
       url: this.names.versionUrlOf(site.slug, number),
       auto_promote: version.auto_promote,
       promotion: promotionOf(factsOf(site, version)),
@@ -43,9 +56,17 @@ export class SiteViews {
         isOpen(state) && progress.phase
           ? { phase: progress.phase, done: progress.done ?? null, total: progress.total ?? null }
           : null,
-      ...{ note, preset, error, files, pinned, bytes: Number(version.bytes) },
+      note,
+      preset,
+      error,
+      files,
+      pinned,
+      bytes: Number(version.bytes),
       findings: version.findings.map(({ level, file = null, line = null, message }) => ({
-        ...{ level, file, line, message },
+        level,
+        file,
+        line,
+        message,
       })),
       created_by: version.created_by,
       created_at: iso(version.created_at),

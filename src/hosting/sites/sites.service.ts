@@ -41,8 +41,13 @@ export class SitesService implements OnModuleInit {
         const site = await this.sites.find(id);
         return (
           site && {
-            ...{ kind: 'site', id, name: site.name, slug: site.slug, createdBy: site.created_by },
-            ...{ workspaceId: site.workspace_id, organizationId: site.organization_id },
+            kind: 'site',
+            id,
+            name: site.name,
+            slug: site.slug,
+            createdBy: site.created_by,
+            workspaceId: site.workspace_id,
+            organizationId: site.organization_id,
           }
         );
       },
@@ -103,7 +108,11 @@ export class SitesService implements OnModuleInit {
           `The workspace has ${this.config.workspaceLimits.sites} sites, as many as it may; delete one`,
         );
       await this.sites.add(unit, {
-        ...{ id, workspace_id: workspaceId, slug, name, created_by: actor.id },
+        id,
+        workspace_id: workspaceId,
+        slug,
+        name,
+        created_by: actor.id,
         ...settingsOf(input),
         folder: workspacePath(input.folder),
       });
@@ -270,7 +279,10 @@ export class SitesService implements OnModuleInit {
 }
 
 export const targetOf = ({ id, organization_id, workspace_id }: SiteRow) => ({
-  ...{ type: 'site', id, organization_id, workspace_id },
+  type: 'site',
+  id,
+  organization_id,
+  workspace_id,
 });
 
 /** What of the settings was given. */

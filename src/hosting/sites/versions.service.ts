@@ -73,7 +73,12 @@ export class VersionsService implements BeforeApplicationShutdown {
       const site = await this.sites.lock(unit, id);
       const number = await this.sites.nextNumber(unit, id);
       await this.versions.add(unit, {
-        ...{ id: versionId, site_id: id, number, auto_promote, created_by: actor.id, chain: actor.chain },
+        id: versionId,
+        site_id: id,
+        number,
+        auto_promote,
+        created_by: actor.id,
+        chain: actor.chain,
         note: note?.trim() || null,
       });
       await this.versions.cancelOlder(unit, id, number);

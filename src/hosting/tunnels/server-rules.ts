@@ -28,7 +28,13 @@ export class ServerRules {
       throw new Invalid(`memory_bytes is ${most} at most on this installation`);
     if (actions) this.requireActions(actions);
     const given = Object.entries({
-      ...{ restart, health_path, overlap, sleep_after_seconds, port, host_header, install_command },
+      restart,
+      health_path,
+      overlap,
+      sleep_after_seconds,
+      port,
+      host_header,
+      install_command,
       actions: actions && [...new Set(actions)],
       connections: connections && [...new Set(connections)],
       memory_bytes: memory_bytes === undefined || memory_bytes === null ? memory_bytes : String(memory_bytes),

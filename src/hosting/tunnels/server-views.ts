@@ -26,18 +26,26 @@ export class ServerViews {
     const { id, workspace_id, name, slug, command, install_command, folder, restart, health_path, overlap } =
       server;
     return {
-      ...{ id, workspace_id, name, slug, url: this.names.urlOf('server', slug) },
-      ...{ command, install_command, folder, env: server.env_names, restart, health_path, overlap },
+      id,
+      workspace_id,
+      name,
+      slug,
+      url: this.names.urlOf('server', slug),
+      command,
+      install_command,
+      folder,
+      env: server.env_names,
+      restart,
+      health_path,
+      overlap,
       sleep_after_seconds: server.sleep_after_seconds,
       port: server.port,
       host_header: server.host_header,
       memory_bytes: numberOrNull(server.memory_bytes),
-      ...{
-        actions: server.actions,
-        connections: server.connections,
-        state: server.state,
-        reason: server.reason,
-      },
+      actions: server.actions,
+      connections: server.connections,
+      state: server.state,
+      reason: server.reason,
       instance: instance ? instanceOf(instance) : null,
       restarts: server.restarts,
       next_attempt_at: isoOrNull(server.next_attempt_at),
@@ -57,8 +65,11 @@ const instanceOf = ({
   memory_bytes,
   cpu_ms,
 }: InstanceRow): ServerInstanceView => ({
-  ...{ started_at: iso(started_at), ready_at: isoOrNull(ready_at), port },
-  ...{ memory_bytes: numberOrNull(memory_bytes), cpu_ms: numberOrNull(cpu_ms) },
+  started_at: iso(started_at),
+  ready_at: isoOrNull(ready_at),
+  port,
+  memory_bytes: numberOrNull(memory_bytes),
+  cpu_ms: numberOrNull(cpu_ms),
 });
 
 const numberOrNull = (value: string | number | null): number | null =>

@@ -18,12 +18,18 @@ const SLUG = {
   example: 'dashboard',
 };
 const COMMAND = {
-  ...{ min: 1, max: 4000, pattern: /\S/, patternHint: 'must not be blank' },
+  min: 1,
+  max: 4000,
+  pattern: /\S/,
+  patternHint: 'must not be blank',
   example: 'node server.js',
 };
 const FOLDER = { max: 4096, example: 'dashboard' };
 const HEALTH_PATH = {
-  ...{ min: 1, max: 1000, pattern: /^\/[\x21-\x7e]*$/, patternHint: 'must be a path such as /healthz' },
+  min: 1,
+  max: 1000,
+  pattern: /^\/[\x21-\x7e]*$/,
+  patternHint: 'must be a path such as /healthz',
   example: '/healthz',
 };
 const PORT = { min: 1024, max: 65_535, example: 3000 };
@@ -140,7 +146,9 @@ export class UpdateServer extends ServerId {
   install_command?: string | null;
 
   @Field.record(`${ENV}. What is not named stays`, {
-    ...{ optional: true, secret: true, example: { NODE_ENV: { value: 'production' }, DEBUG: null } },
+    optional: true,
+    secret: true,
+    example: { NODE_ENV: { value: 'production' }, DEBUG: null },
   })
   env?: object;
 
@@ -174,7 +182,11 @@ export class UpdateServer extends ServerId {
 
 export class MoveServer extends ServerId {
   @Field.integer('Seconds to wait until it runs, or has stopped', {
-    ...{ min: 0, max: 60, optional: true, default: 0, example: 30 },
+    min: 0,
+    max: 60,
+    optional: true,
+    default: 0,
+    example: 30,
   })
   wait?: number;
 }

@@ -17,17 +17,15 @@ import { CreateServer, ListServers, ServerId, ServerPage, ServerView, UpdateServ
 const MAX_RANDOM = 36 ** 4;
 /** What a process that runs goes by: a change of these starts another one. */
 const NEEDS_RESTART = new Set([
-  ...[
-    'command',
-    'install_command',
-    'folder',
-    'env_names',
-    'env_sealed',
-    'port',
-    'memory_bytes',
-    'actions',
-    'health_path',
-  ],
+  'command',
+  'install_command',
+  'folder',
+  'env_names',
+  'env_sealed',
+  'port',
+  'memory_bytes',
+  'actions',
+  'health_path',
   'connections',
 ]);
 
@@ -54,8 +52,13 @@ export class ServersService implements OnModuleInit {
         const server = await this.servers.find(id);
         return (
           server && {
-            ...{ kind: 'server', id, name: server.name, slug: server.slug, createdBy: server.created_by },
-            ...{ workspaceId: server.workspace_id, organizationId: server.organization_id },
+            kind: 'server',
+            id,
+            name: server.name,
+            slug: server.slug,
+            createdBy: server.created_by,
+            workspaceId: server.workspace_id,
+            organizationId: server.organization_id,
           }
         );
       },
@@ -118,7 +121,12 @@ export class ServersService implements OnModuleInit {
       await this.rules.requireRoom(unit, workspaceId);
       const settings = this.rules.settingsOf({ id, env_sealed: null }, input);
       await this.servers.add(unit, {
-        ...{ id, workspace_id: workspaceId, slug, name, command, created_by: actor.id },
+        id,
+        workspace_id: workspaceId,
+        slug,
+        name,
+        command,
+        created_by: actor.id,
         ...settings,
         folder: workspacePath(input.folder ?? ''),
       });
@@ -214,7 +222,10 @@ export class ServersService implements OnModuleInit {
 }
 
 export const targetOf = ({ id, organization_id, workspace_id }: ServerRow) => ({
-  ...{ type: 'server', id, organization_id, workspace_id },
+  type: 'server',
+  id,
+  organization_id,
+  workspace_id,
 });
 
 const randomSlug = () => `server-${Math.floor(Math.random() * MAX_RANDOM).toString(36)}`;

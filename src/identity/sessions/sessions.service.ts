@@ -124,7 +124,10 @@ export class SessionsService {
     const accessToken = this.jwt.sign(
       { sid: sessionId },
       {
-        ...{ subject: user.id, issuer: ISSUER, algorithm: 'HS256', expiresIn },
+        subject: user.id,
+        issuer: ISSUER,
+        algorithm: 'HS256',
+        expiresIn,
         ...(id ? { keyid: id } : {}),
         // The types know keys as text only.
         secret: key as unknown as string,

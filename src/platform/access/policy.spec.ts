@@ -147,7 +147,11 @@ describe('a feature that is turned off', () => {
     expect(refused(owner, off())).toEqual([]);
     expect(refused(owner, off('agents'))).toEqual(['agent.run']);
     expect(refused(owner, off('sandbox'))).toEqual([
-      ...['tunnel.run', 'code.run', 'git.read', 'git.write', 'git.push'],
+      'tunnel.run',
+      'code.run',
+      'git.read',
+      'git.write',
+      'git.push',
     ]);
     expect(refused(owner, off('sharing'))).toEqual(['share.manage', 'form.share']);
     expect(() => requireInWorkspace(owner, 'agent.run', off('agents'))).toThrow(

@@ -31,7 +31,9 @@ class OtherLetters extends Letters {}
 function boot(...processors: (new (runner: JobRunner) => JobProcessor)[]) {
   @Module({
     providers: [
-      ...[JobHandlers, JobRunner, ...processors],
+      JobHandlers,
+      JobRunner,
+      ...processors,
       { provide: JobStore, useValue: {} },
       { provide: Log, useValue: {} },
     ],

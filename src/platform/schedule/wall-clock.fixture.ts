@@ -40,8 +40,13 @@ export function byTheMinute(
   to: number,
 ): number[] {
   const format = new Intl.DateTimeFormat('en-GB', {
-    ...{ timeZone: zone, hourCycle: 'h23', year: 'numeric', month: '2-digit' },
-    ...{ day: '2-digit', hour: '2-digit', minute: '2-digit' },
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
   });
   const wallAt = (at: number) => {
     const { year, month, day, hour, minute } = Object.fromEntries(

@@ -36,7 +36,10 @@ export class CreateWorkspace {
   template_id?: string;
 
   @Field.integer('The version of the template; absent: the newest', {
-    ...{ min: 1, max: 1_000_000, optional: true, example: 1 },
+    min: 1,
+    max: 1_000_000,
+    optional: true,
+    example: 1,
   })
   version?: number;
 

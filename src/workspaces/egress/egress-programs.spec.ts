@@ -86,7 +86,9 @@ beforeAll(async () => {
   const proxy = new EgressProxy({
     inspection: { rules: [rule], authority, trusted },
     forwarder: new Exchanges(),
-    ...{ hosts: [REGISTRY, INDEX, FORGE], ports: [port], allows: () => true },
+    hosts: [REGISTRY, INDEX, FORGE],
+    ports: [port],
+    allows: () => true,
     resolve: async () => ['127.0.0.1'],
     onRefusal: (_refusal, target) => refused.push(target),
   });
@@ -147,12 +149,15 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
 function gitAnswer(request: IncomingMessage, response: ServerResponse, path: string, query: string): void {
   const backend = spawn('git', ['http-backend'], {
     env: {
-      ...{ PATH: process.env.PATH, HOME: folder, GIT_PROJECT_ROOT: folder, GIT_HTTP_EXPORT_ALL: '1' },
-      ...{ PATH_INFO: path, QUERY_STRING: query, REQUEST_METHOD: request.method },
-      ...{
-        CONTENT_TYPE: request.headers['content-type'],
-        GIT_PROTOCOL: request.headers['git-protocol'] as string,
-      },
+      PATH: process.env.PATH,
+      HOME: folder,
+      GIT_PROJECT_ROOT: folder,
+      GIT_HTTP_EXPORT_ALL: '1',
+      PATH_INFO: path,
+      QUERY_STRING: query,
+      REQUEST_METHOD: request.method,
+      CONTENT_TYPE: request.headers['content-type'],
+      GIT_PROTOCOL: request.headers['git-protocol'] as string,
       HTTP_CONTENT_ENCODING: request.headers['content-encoding'],
     },
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -337,7 +337,10 @@ describe('the egress proxy', () => {
       'rm -f /run/egress/egress.sock; wait',
     ].join('\n');
     const { stdout, stderr } = await sandbox.run({
-      ...{ workspace, owner, argv: ['bash', '-c', script], env: proxyVariables() },
+      workspace,
+      owner,
+      argv: ['bash', '-c', script],
+      env: proxyVariables(),
       readOnlyBinds: [{ from: folder, to: '/run/egress' }],
     });
     rmSync(workspace, { recursive: true });

@@ -102,7 +102,10 @@ export class EgressSockets {
     // Programs of a sandbox that began without credentials do not know an authority.
     const authority = rules.length > 0 ? new CertificateAuthority('Atelier sandbox') : undefined;
     const proxy = new EgressProxy({
-      ...{ hosts, ports: list.ports ?? PORTS, allows: list.allows ?? isPublicAddress, advice: list.advice },
+      hosts,
+      ports: list.ports ?? PORTS,
+      allows: list.allows ?? isPublicAddress,
+      advice: list.advice,
       addressAdvice: list.addressAdvice ?? ADDRESS_ADVICE,
       onConnection: connection => this.tell(use, connection),
       onRefusal: (refusal, target) => {
@@ -147,7 +150,8 @@ export class EgressSockets {
       env: { ...proxyVariables(), ...trust, ...Object.fromEntries(placeholders) },
       relay: `${INSIDE}/relay.cjs`,
       start: node => startRelay(node, INSIDE),
-      ...{ takeRefused, close },
+      takeRefused,
+      close,
     };
   }
 
@@ -159,7 +163,9 @@ export class EgressSockets {
     const isPrivateAllowed = (address: string, host: string, port: number) =>
       this.config.outgoingPrivateHosts?.allows(address, host, String(port)) ?? false;
     return {
-      ...{ authority, rules, advice: CREDENTIAL_ADVICE },
+      authority,
+      rules,
+      advice: CREDENTIAL_ADVICE,
       allows: (address, host, port) => isPublicAddress(address) || isPrivateAllowed(address, host, port),
       onUse: (used, rule) => {
         const { connectionId, used: note } = rule as SandboxCredential;

@@ -16,9 +16,15 @@ export class Exchanges implements ExchangeForwarder {
     const upstream = isSecure ? this.upstreamOf(exchange) : new Upstream(exchange.connect);
     try {
       await proxyRequest(request, response, upstream, {
-        ...{ scheme, isOutbound: true, answerMs: SILENCE_MS, silenceMs: SILENCE_MS },
+        scheme,
+        isOutbound: true,
+        answerMs: SILENCE_MS,
+        silenceMs: SILENCE_MS,
         ...(authority !== undefined && { host: authority }),
-        ...{ added, gate, onBytes, signal },
+        added,
+        gate,
+        onBytes,
+        signal,
         requestHeader: (name, value) => (keeps(name) ? value : undefined),
       });
     } finally {

@@ -47,7 +47,11 @@ export const ruleFor = (
   secret: string,
   { paths = ['/'], ...rule }: Partial<CredentialRule> = {},
 ): CredentialRule => ({
-  ...{ key: secret, host: 'api.example', port, methods: ['GET', 'POST', 'PUT'], header: 'Authorization' },
+  key: secret,
+  host: 'api.example',
+  port,
+  methods: ['GET', 'POST', 'PUT'],
+  header: 'Authorization',
   paths: paths.map(normalizePrefix),
   value: async () => ({ header: `Bearer ${secret}`, secrets: [secret] }),
   ...rule,
@@ -71,11 +75,16 @@ export class InspectingProxy {
     const authority = new CertificateAuthority('Sandbox of a test');
     const folder = mkdtempSync(join(tmpdir(), 'inspecting-'));
     const proxy = new EgressProxy({
-      ...{ hosts: [], allows: () => true, resolve: async () => ['127.0.0.1'] },
+      hosts: [],
+      allows: () => true,
+      resolve: async () => ['127.0.0.1'],
       forwarder: new Exchanges(),
       onRefusal: refusal => started.refusals.push(refusal),
       inspection: {
-        ...{ rules, authority, trusted, advice: 'Ask Ada.' },
+        rules,
+        authority,
+        trusted,
+        advice: 'Ask Ada.',
         onUse: use => started.uses.push(use),
       },
       ...options,

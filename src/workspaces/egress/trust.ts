@@ -27,8 +27,11 @@ export class Trust {
   static variables(inside: string): Record<string, string> {
     const bundle = `${inside}/${BUNDLE}`;
     return {
-      ...{ SSL_CERT_FILE: bundle, REQUESTS_CA_BUNDLE: bundle, CURL_CA_BUNDLE: bundle },
-      ...{ GIT_SSL_CAINFO: bundle, PIP_CERT: bundle },
+      SSL_CERT_FILE: bundle,
+      REQUESTS_CA_BUNDLE: bundle,
+      CURL_CA_BUNDLE: bundle,
+      GIT_SSL_CAINFO: bundle,
+      PIP_CERT: bundle,
       // These are read besides what Node.js trusts already.
       NODE_EXTRA_CA_CERTS: `${inside}/${OWN}`,
     };

@@ -99,8 +99,13 @@ export class FileInvitationsService {
     await this.mail.allow(actor, email);
     const token = randomSecret();
     const invitation = {
-      ...{ id: newId(), workspace_id: workspaceId, path, email, role },
-      ...{ token_hash: hashSecret(token), invited_by: actor.id },
+      id: newId(),
+      workspace_id: workspaceId,
+      path,
+      email,
+      role,
+      token_hash: hashSecret(token),
+      invited_by: actor.id,
     };
     return this.database.transaction(async unit => {
       await this.workspaces.requireLocked(unit, actor, 'share.manage', workspaceId);

@@ -188,9 +188,14 @@ const isStanding = (row: InvitationRow) => mayStill(row, reachOf(row.role));
 export function fileInvitationView(row: InvitationRow): FileInvitationView {
   const { id, workspace_id, path, email, role, invited_by, invited_by_name } = row;
   return {
-    ...{ id, workspace_id, path, email, role },
+    id,
+    workspace_id,
+    path,
+    email,
+    role,
     status: statusOf(row),
-    ...{ invited_by, invited_by_name },
+    invited_by,
+    invited_by_name,
     accepted_at: isoOrNull(row.accepted_at),
     created_at: iso(row.created_at),
     expires_at: iso(row.expires_at),

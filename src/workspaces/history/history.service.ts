@@ -200,7 +200,12 @@ function sideOf(row: VersionRow | undefined): { path: string; blob: string } | n
 export function versionView(row: VersionRow): VersionView {
   const { id, path, kind, from_path: from, etag, unkept, run_id, writer_type, writer_id } = row;
   return {
-    ...{ id, path, kind, from, etag, run_id },
+    id,
+    path,
+    kind,
+    from,
+    etag,
+    run_id,
     size: row.size === null ? null : Number(row.size),
     kept: unkept === null,
     not_kept_because: unkept,

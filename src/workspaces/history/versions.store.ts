@@ -188,9 +188,18 @@ export class VersionsStore {
       const id = newId();
       newest.set(path, { id, kind });
       return {
-        ...{ id, path, kind, from_path: from, size, etag, replaced },
+        id,
+        path,
+        kind,
+        from_path: from,
+        size,
+        etag,
+        replaced,
         revision: change?.etag === etag ? change.revision : null,
-        ...{ blob: null, unkept: null, executable: false, ...content },
+        blob: null,
+        unkept: null,
+        executable: false,
+        ...content,
         previous_id: before?.id ?? null,
         change_seq: change?.seq ?? null,
         writer_type: change?.writer_type ?? null,

@@ -59,7 +59,12 @@ export class FolderSandboxes {
       const started = { workspaceId: workspace.id, command, caller, kind: 'command', signal } as const;
       const result = await this.running.showing(started, (signal, onStarted) =>
         driver.run({
-          ...{ workspace: folder, owner, limits, signal, onStarted, onOutput },
+          workspace: folder,
+          owner,
+          limits,
+          signal,
+          onStarted,
+          onOutput,
           argv: [
             'bash',
             '-c',
@@ -82,7 +87,9 @@ export class FolderSandboxes {
   /** The size of a folder that code may change at the same time, in bytes; null where it cannot be measured. */
   async bytesOf(workspace: WorkspaceRef, folder: string, signal: AbortSignal): Promise<number | null> {
     const { exit_code, stdout } = await this.isolation.driver.run({
-      ...{ workspace: folder, owner: this.folders.ownerOf(workspace), signal },
+      workspace: folder,
+      owner: this.folders.ownerOf(workspace),
+      signal,
       argv: ['du', '-s', '-B1', '.'],
       limits: MEASURING,
     });

@@ -87,7 +87,10 @@ export class ProgramSandboxes {
       return await this.running.showing(started, (ends, measuredBy) =>
         driver.run({
           ...request,
-          ...{ cwd: folder === '' ? '.' : folder, limits, signal: ends, onOutput },
+          cwd: folder === '' ? '.' : folder,
+          limits,
+          signal: ends,
+          onOutput,
           argv: ['bash', '-c', `${prelude}; exec bash -c "$1"`, 'bash', script],
           env: { ...work.env, ...request.env },
           readOnlyBinds: [...(request.readOnlyBinds ?? []), ...(driver.isolated ? [bind] : [])],

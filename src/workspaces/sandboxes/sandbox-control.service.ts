@@ -125,7 +125,12 @@ export class SandboxControlService implements OnModuleInit {
 function viewOf(row: RunningSandboxRow): SandboxView {
   const { id, name, command, kind, caller_kind, caller_id, node, started_at, processes } = row;
   return {
-    ...{ id, command, kind, name, node, processes },
+    id,
+    command,
+    kind,
+    name,
+    node,
+    processes,
     caller: { kind: caller_kind, id: caller_id },
     started_at: iso(started_at),
     memory_bytes: numberOf(row.memory_bytes),

@@ -192,7 +192,11 @@ export class SandboxesService {
     const { memory: memoryBytes, seconds: sandboxSeconds } = this.config.sandboxLimits;
     const seconds = request.seconds ?? sandboxSeconds;
     const environment = await this.environments.prepare(workspace, {
-      ...{ caller, actor, actions, reach, onlyReads },
+      caller,
+      actor,
+      actions,
+      reach,
+      onlyReads,
     });
     const run = (signal: AbortSignal, onStarted: (gauge: Gauge) => void) =>
       this.driver.run({
@@ -200,10 +204,13 @@ export class SandboxesService {
         env: { ...request.env, ...environment.request.env },
         argv: argvOf(environment.prelude, command),
         limits: {
-          ...{ memoryBytes, wallMs: seconds * 1000, cpuSeconds: seconds },
+          memoryBytes,
+          wallMs: seconds * 1000,
+          cpuSeconds: seconds,
           ...(outputBytes !== undefined && { outputBytes }),
         },
-        ...{ signal, stdin },
+        signal,
+        stdin,
         onStarted,
         onOutput: request.onOutput,
       });

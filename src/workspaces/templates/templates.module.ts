@@ -21,7 +21,10 @@ import { TemplatesService } from './templates.service.js';
 @Module({
   imports: [
     BullModule.registerQueue({ name: TEMPLATES }),
-    ...[OrganizationsModule, CoreModule, ChangesModule, OperationsModule],
+    OrganizationsModule,
+    CoreModule,
+    ChangesModule,
+    OperationsModule,
   ],
   controllers: [
     RoutesOf(TemplatesService),

@@ -26,9 +26,15 @@ const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }
   if (pathname === '/large') return void large(response);
   const backend = spawn('git', ['http-backend'], {
     env: {
-      ...{ PATH: process.env.PATH, HOME: folder, GIT_PROJECT_ROOT: folder, GIT_HTTP_EXPORT_ALL: '1' },
-      ...{ PATH_INFO: pathname, QUERY_STRING: search.slice(1), REQUEST_METHOD: request.method },
-      ...{ CONTENT_TYPE: request.headers['content-type'], GIT_PROTOCOL: request.headers['git-protocol'] },
+      PATH: process.env.PATH,
+      HOME: folder,
+      GIT_PROJECT_ROOT: folder,
+      GIT_HTTP_EXPORT_ALL: '1',
+      PATH_INFO: pathname,
+      QUERY_STRING: search.slice(1),
+      REQUEST_METHOD: request.method,
+      CONTENT_TYPE: request.headers['content-type'],
+      GIT_PROTOCOL: request.headers['git-protocol'],
       HTTP_CONTENT_ENCODING: request.headers['content-encoding'],
     },
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -95,7 +95,11 @@ export async function hostileFiles({ url, workspace, pages, newWorkspace }, data
 function* requests({ url, workspace, pages, agents }) {
   const at = `/api/workspaces/${workspace}`;
   const ask = (method, route, name, target, body) => ({
-    ...{ route: `${method} ${route}`, name, method, path: target, body },
+    route: `${method} ${route}`,
+    name,
+    method,
+    path: target,
+    body,
     headers: body ? JSON_TYPE : {},
   });
   const get = (route, name, target) => ask('GET', route, name, target);

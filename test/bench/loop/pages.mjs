@@ -57,7 +57,11 @@ function* webhooks(path, { HOSTILE_KINDS, hostileText }) {
   for (const [name, body] of Object.entries(bodies))
     for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencoded'])
       yield {
-        ...{ route: 'POST /api/hooks/{token}', name: `${name} as ${type}`, method: 'POST', path, body },
+        route: 'POST /api/hooks/{token}',
+        name: `${name} as ${type}`,
+        method: 'POST',
+        path,
+        body,
         headers: { 'content-type': type },
       };
 }

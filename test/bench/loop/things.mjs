@@ -64,7 +64,8 @@ export async function makeThings({ url, credentials, dataDir }) {
     '---\non:\n  - webhook: { filter: { body.wanted: true } }\n---\nGo.\n',
   );
   const hooked = await post('/api/automation/deployments', {
-    ...{ workspace_id, file_path: 'automations/hooked.md' },
+    workspace_id,
+    file_path: 'automations/hooked.md',
   });
   const duplicate = await post(`/api/workspaces/${workspace_id}/duplicate`, { name: 'Copy' });
   const run = await post('/api/actions/file_list/run', { workspace_id, input: { path: 'notes' } });

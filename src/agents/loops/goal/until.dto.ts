@@ -7,12 +7,18 @@ export class CheckInput {
   run: Language;
 
   @Field.text('The script, a file of the workspace; its bytes are kept as they are now', {
-    ...{ min: 1, max: 4096, optional: true, example: 'checks/report.sh' },
+    min: 1,
+    max: 4096,
+    optional: true,
+    example: 'checks/report.sh',
   })
   file?: string;
 
   @Field.text('The script itself, instead of file', {
-    ...{ min: 1, max: 262_144, optional: true, example: 'test -s report.md' },
+    min: 1,
+    max: 262_144,
+    optional: true,
+    example: 'test -s report.md',
   })
   code?: string;
 }
@@ -27,12 +33,17 @@ export class UntilInput {
   check?: CheckInput;
 
   @Field.json('JSON Schema that the last message of the agent must be valid against', {
-    ...{ optional: true, example: { type: 'object', required: ['cities'] } },
+    optional: true,
+    example: { type: 'object', required: ['cities'] },
   })
   schema?: unknown;
 
   @Field.text('What an independent grader looks for; each point of a list is a criterion of its own', {
-    ...{ min: 1, max: 16_384, pattern: /\S/, patternHint: 'must not be blank', optional: true },
+    min: 1,
+    max: 16_384,
+    pattern: /\S/,
+    patternHint: 'must not be blank',
+    optional: true,
     example: '- names each city with its country\n- is shorter than a page',
   })
   rubric?: string;

@@ -25,8 +25,11 @@ export class CheckScript {
     const input = { iteration: loop.iteration, response: response.slice(0, MAX_RESPONSE).toWellFormed() };
     const result = await this.sandboxes.runScript(workspace, {
       ...runPinned({ language: check.run, code, input: JSON.stringify(input) }),
-      ...{ caller: { kind: 'loop', id: loop.id }, onlyReads: true, signal },
-      ...{ seconds: MAX_SECONDS, outputBytes: MAX_OUTPUT_BYTES },
+      caller: { kind: 'loop', id: loop.id },
+      onlyReads: true,
+      signal,
+      seconds: MAX_SECONDS,
+      outputBytes: MAX_OUTPUT_BYTES,
       onOutput: ({ text }) => {
         printed = (printed + text).slice(-2 * MAX_DETAIL);
       },

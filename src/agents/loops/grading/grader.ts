@@ -97,10 +97,14 @@ export class Grader {
     const silent = { onDelta: () => undefined, onRestart: () => undefined, onWait: () => undefined };
     try {
       const { result, costUsd } = await this.steps.call({
-        ...{ run: { ...run, chat_id, organization_id, workspace_id }, step, model },
+        run: { ...run, chat_id, organization_id, workspace_id },
+        step,
+        model,
         input: { prompt: [...prompt], tools: GRADER_TOOLS },
         bytes: Buffer.byteLength(JSON.stringify(prompt)),
-        ...{ responseSchema: verdictSchema(exhibit.rubric), signal, ...silent },
+        responseSchema: verdictSchema(exhibit.rubric),
+        signal,
+        ...silent,
       });
       await this.calls.enter(loop, { model: model.id, usage: result.usage, costUsd });
       return result;

@@ -16,7 +16,13 @@ export type LoopState = (typeof LOOP_STATES)[number];
  * changed nothing; blocked: its agent cannot go on without a person; stopped: by a person; error: it could not go on.
  */
 export const OUTCOMES = [
-  ...['satisfied', 'exhausted', 'budget', 'stalled', 'blocked', 'stopped', 'error'],
+  'satisfied',
+  'exhausted',
+  'budget',
+  'stalled',
+  'blocked',
+  'stopped',
+  'error',
 ] as const;
 export type Outcome = NonNullable<Row<'loop'>['outcome']>;
 

@@ -48,20 +48,24 @@ export class Iterations {
     const before = (await this.loops.iterations(id)).at(-1);
     const { usd, seconds } = leftOf(loop);
     return this.agents.ready({
-      ...{ actor: loop.actor, organizationId: loop.organization_id, workspaceId: loop.workspace_id },
-      ...{ title: chat_id, agentName: loop.agent_name, text: iterationMessage(loop, before) },
-      ...{
-        model,
-        fallback: fallback_models,
-        onApproval: on_approval,
-        responseSchema: loop.goal.schema ?? undefined,
-      },
+      actor: loop.actor,
+      organizationId: loop.organization_id,
+      workspaceId: loop.workspace_id,
+      title: chat_id,
+      agentName: loop.agent_name,
+      text: iterationMessage(loop, before),
+      model,
+      fallback: fallback_models,
+      onApproval: on_approval,
+      responseSchema: loop.goal.schema ?? undefined,
       budget: {
         ...(usd !== undefined && { cost_usd: usd }),
         ...(seconds !== undefined && { max_seconds: Math.floor(seconds) }),
       },
       unattended: {
-        ...{ of: { loopId: id }, pinned: null, toolsAbove: tools_above },
+        of: { loopId: id },
+        pinned: null,
+        toolsAbove: tools_above,
         isFresh: context === 'fresh' && iteration > 0,
       },
     });

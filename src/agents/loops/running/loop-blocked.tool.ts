@@ -19,7 +19,10 @@ const NAME = 'loop_blocked';
 
 class LoopBlocked {
   @Field.text('What keeps you from going on, and what a person has to do about it', {
-    ...{ min: 1, max: 2_000, pattern: /\S/, patternHint: 'must not be blank' },
+    min: 1,
+    max: 2_000,
+    pattern: /\S/,
+    patternHint: 'must not be blank',
     example: 'The API asks for a key; a person has to connect it.',
   })
   reason: string;

@@ -9,15 +9,13 @@ const found = (number: number, unmet: string[] | null, files_digest = 'a') => ({
 });
 const loop = (fields: Partial<LoopRow>): LoopRow =>
   ({
-    ...{
-      iteration: 1,
-      max_iterations: 5,
-      stall_after: 2,
-      resumed_after: 0,
-      budget: {},
-      spent_usd: 0,
-      spent_seconds: 0,
-    },
+    iteration: 1,
+    max_iterations: 5,
+    stall_after: 2,
+    resumed_after: 0,
+    budget: {},
+    spent_usd: 0,
+    spent_seconds: 0,
     ...fields,
   }) as LoopRow;
 
@@ -47,6 +45,7 @@ it('ends a loop that stands still, is used up, or has spent its budget', () => {
 it('tells what is left, and nothing where nothing limits it', () => {
   expect(leftOf(loop({}))).toEqual({});
   expect(leftOf(loop({ budget: { cost_usd: 2, max_seconds: 10 }, spent_usd: 3, spent_seconds: 4 }))).toEqual({
-    ...{ usd: 0, seconds: 6 },
+    usd: 0,
+    seconds: 6,
   });
 });

@@ -76,11 +76,21 @@ export class AskedRuns implements BeforeApplicationShutdown {
     const { organization_id, workspace_id, file_path } = place;
     const { kind, headers, untrusted, trigger_id } = delivery;
     return this.start({
-      ...{ deployment, definition, actor, draft, version: version?.number },
+      deployment,
+      definition,
+      actor,
+      draft,
+      version: version?.number,
       place: { organization_id, workspace_id, file_path },
       delivery: {
-        ...{ trigger_id, kind, key: null, headers, payload },
-        ...{ ...led, untrusted: led.untrusted || untrusted, scheduled_for: timeOf(delivery.scheduled_for) },
+        trigger_id,
+        kind,
+        key: null,
+        headers,
+        payload,
+        ...led,
+        untrusted: led.untrusted || untrusted,
+        scheduled_for: timeOf(delivery.scheduled_for),
       },
       ...(run && { replayOf: run.id, attempt: run.attempt + 1 }),
     });

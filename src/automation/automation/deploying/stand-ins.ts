@@ -28,9 +28,15 @@ export class StandIns {
     if (account?.organization_id !== workspace.organization_id)
       throw new Invalid('run_as: no such service account in the organization of the workspace');
     const actor: Actor = {
-      ...{ type: 'service_account', id, name: account.name, email: null },
+      type: 'service_account',
+      id,
+      name: account.name,
+      email: null,
       credential: {
-        ...{ type: 'exec', id, scopes: null, expires_at: null },
+        type: 'exec',
+        id,
+        scopes: null,
+        expires_at: null,
         organization_id: workspace.organization_id,
         workspace_ids: [workspace.id],
       },

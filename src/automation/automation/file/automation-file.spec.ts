@@ -55,11 +55,19 @@ Look at this title: {{ input.title }}
     });
     expect(definition?.triggers).toEqual([
       {
-        ...{ kind: 'schedule', cron: '0 9 * * 1-5', at: null, timezone: 'Europe/Berlin', missed: 'all' },
-        ...{ catchUpSeconds: 7200, jitterSeconds: 300 },
+        kind: 'schedule',
+        cron: '0 9 * * 1-5',
+        at: null,
+        timezone: 'Europe/Berlin',
+        missed: 'all',
+        catchUpSeconds: 7200,
+        jitterSeconds: 300,
       },
       {
-        ...{ kind: 'webhook', verify: 'github', hmac: null, challenge: null },
+        kind: 'webhook',
+        verify: 'github',
+        hmac: null,
+        challenge: null,
         filter: { 'body.action': ['opened', 'reopened'], 'headers.x-github-event': 'issues' },
       },
       { kind: 'file', glob: 'inbox/**/*.pdf', events: ['created', 'modified'], settleSeconds: 5 },
@@ -73,7 +81,10 @@ Look at this title: {{ input.title }}
       work: { kind: 'script', language: 'python', file: null, code: 'print("a")\n' },
     });
     expect(read('---\nrun: bash\nfile: scripts/x.sh\n---\n').definition?.work).toEqual({
-      ...{ kind: 'script', language: 'bash', file: 'scripts/x.sh', code: null },
+      kind: 'script',
+      language: 'bash',
+      file: 'scripts/x.sh',
+      code: null,
     });
   });
 

@@ -22,9 +22,28 @@ const DEFAULT_SECONDS = 900;
 const DEFAULT_BACKOFF = 30;
 const DAY = 86_400;
 const KEYS = [
-  ...['name', 'description', 'on', 'run', 'file', 'agent', 'model', 'tools', 'actions', 'chat'],
-  ...['connections', 'secrets', 'concurrency', 'on_approval', 'approval_deadline', 'limits', 'expect'],
-  ...['retries', 'pause_after', 'alert_after', 'notify', 'input'],
+  'name',
+  'description',
+  'on',
+  'run',
+  'file',
+  'agent',
+  'model',
+  'tools',
+  'actions',
+  'chat',
+  'connections',
+  'secrets',
+  'concurrency',
+  'on_approval',
+  'approval_deadline',
+  'limits',
+  'expect',
+  'retries',
+  'pause_after',
+  'alert_after',
+  'notify',
+  'input',
 ];
 
 /** A file as it was read: the definition is null where a finding is an error. */

@@ -67,7 +67,9 @@ function scheduleOf(rules: YamlMapping): ScheduleTrigger[] {
   return [
     {
       kind: 'schedule',
-      ...{ cron, at, timezone },
+      cron,
+      at,
+      timezone,
       missed: rules.choice('missed', MISSED) ?? 'once',
       catchUpSeconds: secondsOf(rules, 'catch_up', { least: 60, most: 30 * DAY }) ?? DAY,
       jitterSeconds: secondsOf(rules, 'jitter', { least: 0, most: 3600 }) ?? 0,

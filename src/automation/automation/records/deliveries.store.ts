@@ -108,8 +108,12 @@ export class DeliveriesStore {
       const isLarge = sealed !== null && sealed.length > MAX_INLINE_BYTES;
       if (isLarge) large.push({ id, sealed });
       return {
-        ...{ ...row, id, state: end.state, reason: end.reason },
-        ...{ run_id: end.run_id ?? null, held_until: end.held_until ?? null },
+        ...row,
+        id,
+        state: end.state,
+        reason: end.reason,
+        run_id: end.run_id ?? null,
+        held_until: end.held_until ?? null,
         sealed_payload: isLarge || sealed === null ? null : sealed.toString('base64'),
         payload_bytes: payload === undefined ? 0 : bytesOf(payload).length,
       };

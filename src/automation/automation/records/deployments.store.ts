@@ -211,7 +211,7 @@ export class DeploymentsStore {
     await unit
       .tables()
       .updateTable('automation_trigger')
-      .set({ ...{ next_at: null, next_slot: null, cursor: null, since: null }, fire_at: null })
+      .set({ next_at: null, next_slot: null, cursor: null, since: null, fire_at: null })
       .set({ gathered: null, gathering_since: null })
       .where('deployment_id', '=', id)
       .execute();

@@ -56,14 +56,14 @@ export class AgentWork {
     const { limits, expect, onApproval } = definition;
     if (!agent) return this.fail(run, 'invalid', 'It has no agent');
     const ready = await this.agents.ready({
-      ...{ actor: run.actor, organizationId: run.organization_id, workspaceId: run.workspace_id },
-      ...{
-        title: definition.name,
-        agentName: null,
-        text: await this.means.messageOf(run, means),
-        model: agent.model,
-        onApproval,
-      },
+      actor: run.actor,
+      organizationId: run.organization_id,
+      workspaceId: run.workspace_id,
+      title: definition.name,
+      agentName: null,
+      text: await this.means.messageOf(run, means),
+      model: agent.model,
+      onApproval,
       budget: {
         max_seconds: limits.maxSeconds,
         ...(limits.costUsd !== null && { cost_usd: limits.costUsd }),
@@ -72,7 +72,8 @@ export class AgentWork {
       responseSchema: expect.responseSchema,
       unattended: {
         of: {
-          ...{ automationRunId: run.id, deploymentId: run.deployment_id },
+          automationRunId: run.id,
+          deploymentId: run.deployment_id,
           approvalSeconds: definition.approvalDeadlineSeconds,
         },
         pinned: agent,

@@ -109,7 +109,10 @@ export class Intake {
     for (const { incoming, end } of decided)
       if (incoming.deployment && end.reason) await this.guard.skipped(unit, incoming.deployment, end.reason);
     return decided.map(({ id, end }) => ({
-      ...{ deliveryId: id, runId: end.run_id ?? null, state: end.state, reason: end.reason },
+      deliveryId: id,
+      runId: end.run_id ?? null,
+      state: end.state,
+      reason: end.reason,
     }));
   }
 
@@ -135,8 +138,11 @@ export class Intake {
         .filter(({ incoming }) => !incoming.held)
         .map(({ id, incoming, end }) => ({
           delivery: {
-            ...{ ...incoming.delivery, id, workspace_id: incoming.place.workspace_id },
-            ...{ deployment_id: incoming.deployment?.id ?? null, version: versionOf(incoming) },
+            ...incoming.delivery,
+            id,
+            workspace_id: incoming.place.workspace_id,
+            deployment_id: incoming.deployment?.id ?? null,
+            version: versionOf(incoming),
           },
           end,
         })),
@@ -297,19 +303,23 @@ function runOf({ id: delivery_id, lane, incoming, end }: Decided): NewRun {
   const chain = [...delivery.chain, ...(deployment ? [deployment.id] : [])];
   const led = { deployments: chain, depth: delivery.depth + 1, untrusted: delivery.untrusted };
   return {
-    ...{ id: end.run_id as string, organization_id, workspace_id, file_path, delivery_id },
-    ...{ deployment_id: deployment?.id ?? null, version: versionOf(incoming) },
+    id: end.run_id as string,
+    organization_id,
+    workspace_id,
+    file_path,
+    delivery_id,
+    deployment_id: deployment?.id ?? null,
+    version: versionOf(incoming),
     draft,
     actor: { ...actor, surface: undefined, chain: led },
-    ...{
-      trigger_kind: delivery.kind,
-      kind: definition.work.kind,
-      lane,
-      lane_max: definition.concurrency.max,
-    },
+    trigger_kind: delivery.kind,
+    kind: definition.work.kind,
+    lane,
+    lane_max: definition.concurrency.max,
     chain,
     scheduled_for: delivery.scheduled_for?.toISOString() ?? null,
-    ...{ replay_of: incoming.replayOf ?? null, attempt: incoming.attempt ?? 1 },
+    replay_of: incoming.replayOf ?? null,
+    attempt: incoming.attempt ?? 1,
     is_asked: incoming.isAsked ?? false,
   };
 }

@@ -38,8 +38,10 @@ export class InputFiles implements OnModuleInit {
         ...(work.kind === 'script' && { [SCRIPT_NAMES[work.language]]: pinned.code ?? '' }),
       },
       env: folder => ({
-        ...{ ATELIER_AUTOMATION: folder, ATELIER_INPUT: `${folder}/input.json` },
-        ...{ ATELIER_RUN_ID: run.id, ATELIER_ATTEMPT: String(run.attempt) },
+        ATELIER_AUTOMATION: folder,
+        ATELIER_INPUT: `${folder}/input.json`,
+        ATELIER_RUN_ID: run.id,
+        ATELIER_ATTEMPT: String(run.attempt),
       }),
     };
   }

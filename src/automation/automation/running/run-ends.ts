@@ -18,8 +18,15 @@ const NEUTRAL = ['stopped', 'replaced', 'budget_stopped'];
 
 /** Ends for which a run is tried again: another try may succeed, and nobody wanted this one to end. */
 const RETRIED = new Set([
-  ...['script_failed', 'expectation_failed', 'worker_lost', 'internal'],
-  ...['model_rate_limited', 'model_overloaded', 'model_timeout', 'model_network', 'model_unknown'],
+  'script_failed',
+  'expectation_failed',
+  'worker_lost',
+  'internal',
+  'model_rate_limited',
+  'model_overloaded',
+  'model_timeout',
+  'model_network',
+  'model_unknown',
 ]);
 
 /** Writes the ends of runs, and what follows from them for their deployment. */

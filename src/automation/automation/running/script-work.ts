@@ -115,7 +115,10 @@ export class ScriptWork {
     const output = new ScriptOutput();
     const log = await this.logOf(run);
     const failed = (stop_reason: string, error: string): RunOutcome => ({
-      ...{ status: 'error', stop_reason, error, log: output.log },
+      status: 'error',
+      stop_reason,
+      error,
+      log: output.log,
     });
     try {
       const means = await this.means.of(run);
@@ -179,7 +182,8 @@ export class ScriptWork {
     const workspace = await this.authority.require(run.actor, run.workspace_id, 'code.run');
     const caller = { kind: 'automation', id: run.id } as const;
     const acting = ActionCaller.program(caller, 'sandbox', {
-      ...{ actor: run.actor, workspaceId: workspace.id },
+      actor: run.actor,
+      workspaceId: workspace.id,
       allowlist: new ActionAllowlist(actions),
     });
     const code = Buffer.from(pinned.code ?? '');
@@ -191,9 +195,14 @@ export class ScriptWork {
       { writer: { type: 'automation', id: run.id }, seconds: limits.maxSeconds, signal: program.signal },
       until =>
         this.sandboxes.runScript(workspace, {
-          ...{ script, stdin, caller, actor: acting.actor, signal: until },
+          script,
+          stdin,
+          caller,
+          actor: acting.actor,
+          signal: until,
           actions: actions.length === 0 ? undefined : acting,
-          ...{ seconds: limits.maxSeconds, outputBytes: MAX_OUTPUT_BYTES },
+          seconds: limits.maxSeconds,
+          outputBytes: MAX_OUTPUT_BYTES,
           env: Object.fromEntries(means.secrets),
           onReady: () => this.begin(run.id, program),
           onOutput: ({ text }) => log.add(output.add(mask.add(text))),

@@ -120,7 +120,8 @@ export class AutomationStarter implements OnApplicationBootstrap, OnModuleDestro
       await this.database.transaction(async unit => {
         for (const run of await this.runs.recover(unit, known))
           await this.ends.end(unit, run, {
-            ...{ status: 'error', stop_reason: 'worker_lost' },
+            status: 'error',
+            stop_reason: 'worker_lost',
             error: 'The process that ran it was lost; what it had done by then is done',
           });
       });

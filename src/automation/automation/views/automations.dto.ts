@@ -19,7 +19,9 @@ export class AutomationFile extends WorkspaceId {
 
 export class ValidateAutomation extends AutomationFile {
   @Field.text('What to check instead of what the file holds', {
-    ...{ max: 262_144, optional: true, example: '---\nname: Tidy\n---\nTidy the notes.\n' },
+    max: 262_144,
+    optional: true,
+    example: '---\nname: Tidy\n---\nTidy the notes.\n',
   })
   content?: string;
 }
@@ -55,7 +57,8 @@ export class ValidationView {
   automation: unknown;
 
   @Field.text('When its schedules fire next, at most five times', {
-    ...{ list: true, example: ['2026-12-01T08:00:00.000Z'] },
+    list: true,
+    example: ['2026-12-01T08:00:00.000Z'],
   })
   next_fires: string[];
 
@@ -65,7 +68,9 @@ export class ValidationView {
 
 export class DeployAutomation extends AutomationFile {
   @Field.text('Deploy only if this is still its digest, as validate gave it', {
-    ...{ max: 64, optional: true, example: 'b5bb9d80' },
+    max: 64,
+    optional: true,
+    example: 'b5bb9d80',
   })
   expected_digest?: string;
 
@@ -130,7 +135,9 @@ export class TriggerView {
   next_fires: string[];
 
   @Field.text('When it last led to a run, the newest first, at most ten times; only where one is read', {
-    ...{ list: true, optional: true, example: ['2026-12-01T08:00:00.000Z'] },
+    list: true,
+    optional: true,
+    example: ['2026-12-01T08:00:00.000Z'],
   })
   last_fires?: string[];
 }
@@ -140,12 +147,16 @@ export class TriggerSecretView {
   trigger_id: string;
 
   @Field.text('Where webhooks are sent to; null: to the address that it has', {
-    ...{ nullable: true, secret: true, example: 'https://atelier.example.com/api/hooks/…' },
+    nullable: true,
+    secret: true,
+    example: 'https://atelier.example.com/api/hooks/…',
   })
   url: string | null;
 
   @Field.text('The secret by which its sender signs; null: the address alone, or the sender makes one', {
-    ...{ nullable: true, secret: true, example: null },
+    nullable: true,
+    secret: true,
+    example: null,
   })
   secret: string | null;
 }
@@ -173,7 +184,10 @@ export class DeploymentView {
   version: number;
 
   @Field.choice('Whether its files still are as they were when it was deployed', [
-    ...['none', 'changed', 'missing', 'invalid'],
+    'none',
+    'changed',
+    'missing',
+    'invalid',
   ])
   drift: string;
 
@@ -181,7 +195,8 @@ export class DeploymentView {
   triggers: TriggerView[];
 
   @Field.object('How its files differ from that version; only where one is read', () => DriftView, {
-    ...{ list: true, optional: true },
+    list: true,
+    optional: true,
   })
   changes?: DriftView[];
 
@@ -192,7 +207,8 @@ export class DeploymentView {
   run_as: string | null;
 
   @Field.object('Its last five runs, the newest first; only where one is read', () => AutomationRunView, {
-    ...{ list: true, optional: true },
+    list: true,
+    optional: true,
   })
   last_runs?: AutomationRunView[];
 
@@ -280,7 +296,8 @@ export class SampleDelivery {
 
 export class TriggerAutomation extends AutomationFile {
   @Field.json('What it is given, as its file says; any JSON where that says nothing', {
-    ...{ optional: true, example: { topic: 'meetings' } },
+    optional: true,
+    example: { topic: 'meetings' },
   })
   input?: unknown;
 
@@ -308,7 +325,10 @@ export class ReadAutomationRun extends AutomationRunId {
 
 export class WatchAutomationRun extends AutomationRunId {
   @Field.integer('Only events after this number; instead of Last-Event-ID', {
-    ...{ min: 0, max: 2_147_483_647, optional: true, example: 0 },
+    min: 0,
+    max: 2_147_483_647,
+    optional: true,
+    example: 0,
   })
   after?: number;
 }
@@ -320,7 +340,10 @@ export class WatchAutomations {
   @Field.integer(
     'Only events after this number; absent: after the Last-Event-ID header, else all that are kept',
     {
-      ...{ min: 0, max: 2_147_483_647, optional: true, example: 0 },
+      min: 0,
+      max: 2_147_483_647,
+      optional: true,
+      example: 0,
     },
   )
   after?: number;
@@ -348,7 +371,8 @@ export class AutomationEventView {
 
 export class ReplayRun extends AutomationRunId {
   @Field.choice('The version that it ran then, or the one that is live now', ['same', 'live'], {
-    ...{ optional: true, default: 'same' },
+    optional: true,
+    default: 'same',
   })
   version?: 'same' | 'live';
 }
@@ -453,7 +477,8 @@ export class AutomationRunView {
   chat_id: string | null;
 
   @Field.json("The agent's answer, or the JSON that a script left in $ATELIER_OUTPUT", {
-    ...{ nullable: true, example: { response: 'Two notes were tidied.' } },
+    nullable: true,
+    example: { response: 'Two notes were tidied.' },
   })
   output: unknown;
 
@@ -520,7 +545,8 @@ export class DeliveryId {
 
 export class ReplayDelivery extends DeliveryId {
   @Field.choice('The version that is live now, or the one that was when it came', ['live', 'same'], {
-    ...{ optional: true, default: 'live' },
+    optional: true,
+    default: 'live',
   })
   version?: 'live' | 'same';
 }

@@ -27,7 +27,13 @@ export class DeploymentViews {
     const live = await this.deployments.version(id, version, within);
     const triggers = await this.deployments.triggers(id, within);
     return {
-      ...{ id, workspace_id, file_path, state, paused_reason, version, failures_in_row },
+      id,
+      workspace_id,
+      file_path,
+      state,
+      paused_reason,
+      version,
+      failures_in_row,
       name: live?.definition.name ?? file_path,
       drift: await this.closures.driftOf(workspace, file_path, live?.digest),
       triggers: triggers.map(trigger => this.triggerView(trigger, deployment)),

@@ -29,8 +29,14 @@ export class DeliveriesStore {
     if (rows.length === 0) return [];
     const created_at = sql<string>`now()`;
     const filled = rows.map(row => ({
-      ...{ id: newId(), target: null, state: 'queued' as const, reason: null, attempts: 0, next_at: null },
-      ...{ digest_id: null, settled_at: null },
+      id: newId(),
+      target: null,
+      state: 'queued' as const,
+      reason: null,
+      attempts: 0,
+      next_at: null,
+      digest_id: null,
+      settled_at: null,
       ...row,
       created_at,
     }));

@@ -102,7 +102,16 @@ export class NotificationPage extends PageOf(NotificationView, 'NotificationPage
 export function notificationView(row: Notification): NotificationView {
   const { id, type, category, severity, title, body, link, data, organization_id, workspace_id } = row;
   return {
-    ...{ id, type, category, severity, title, body, link, data, organization_id, workspace_id },
+    id,
+    type,
+    category,
+    severity,
+    title,
+    body,
+    link,
+    data,
+    organization_id,
+    workspace_id,
     expires_at: isoOrNull(row.expires_at),
     read_at: isoOrNull(row.read_at),
     archived_at: isoOrNull(row.archived_at),

@@ -30,7 +30,8 @@ export class MailChannel extends NotificationChannel {
   async targets(unit: UnitOfWork, notifications: readonly Notification[]): Promise<Targets[]> {
     if (!this.mailer.isConfigured)
       return notifications.map(() => ({
-        ...{ targets: [], reason: 'This installation sends no mail (SMTP_URL)' },
+        targets: [],
+        reason: 'This installation sends no mail (SMTP_URL)',
       }));
     const people = notifications.map(({ user_id }) => user_id);
     const addresses = await this.recipients.confirmedAddresses(unit, people);

@@ -106,7 +106,8 @@ export class PreferencesService {
       preferences: preferences.map(fieldsOf),
       matrix: TYPE_NAMES.flatMap(type =>
         PREFERRED_CHANNEL_NAMES.map(channel => ({
-          ...{ type, channel },
+          type,
+          channel,
           ...decide(preferences, { type, organization_id }, channel),
         })),
       ),

@@ -77,7 +77,10 @@ function nameIn({ details = {} }: AuditFacts): string | undefined {
 
 const noticeTo = (person: string, about: string, title: string, what?: string): Notice => ({
   audience: { people: [person] },
-  ...{ organization_id: null, workspace_id: null, about, title },
+  organization_id: null,
+  workspace_id: null,
+  about,
+  title,
   body: what ? `${what} ${UNEXPECTED}` : UNEXPECTED,
   data: {},
 });

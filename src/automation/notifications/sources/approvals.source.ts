@@ -68,7 +68,9 @@ export class ApprovalsSource implements OnModuleInit {
     const run = run_id ? await this.store.run(run_id) : undefined;
     return {
       audience: { people: [requested_by] },
-      ...{ organization_id, workspace_id, about: id },
+      organization_id,
+      workspace_id,
+      about: id,
       link: this.wording.linkTo(id),
       data: { approval_id: id, ...(run_id && { run_id }) },
       chain: run?.actor.chain,

@@ -118,7 +118,8 @@ const today = (): string => new Date().toISOString().slice(0, 10);
 
 const about = (deployment: Deployment, what: string): Omit<Notice, 'title' | 'body'> => ({
   audience: { people: [...new Set([deployment.actor.id, deployment.deployed_by])], orElse: ['admin'] },
-  ...{ organization_id: deployment.organization_id, workspace_id: deployment.workspace_id },
+  organization_id: deployment.organization_id,
+  workspace_id: deployment.workspace_id,
   about: `${deployment.id}:${what}`,
   data: { deployment_id: deployment.id, file_path: deployment.file_path },
   chain: ledBy([deployment.id]),

@@ -44,7 +44,8 @@ export class BudgetsSource implements OnModuleInit {
   ): Omit<Notice, 'title' | 'body'> {
     return {
       audience: { organizationRoles: ['owner'] },
-      ...{ organization_id, workspace_id: null },
+      organization_id,
+      workspace_id: null,
       about: `${workspace_id ?? organization_id}:${period}:${what}`,
       data: workspace_id ? { budget_workspace_id: workspace_id } : {},
     };

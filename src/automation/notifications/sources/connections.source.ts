@@ -51,7 +51,8 @@ const about = (
   what: string,
 ): Omit<Notice, 'title' | 'body'> => ({
   audience: user_id ? { people: [user_id] } : { organizationRoles: ['owner', 'admin'] },
-  ...{ organization_id, workspace_id: null },
+  organization_id,
+  workspace_id: null,
   about: `${id}:${what}`,
   data: { connection_id: id },
 });

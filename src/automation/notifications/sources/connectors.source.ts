@@ -59,5 +59,8 @@ const about = (
   what: string,
 ): Omit<Notice, 'title' | 'body'> => ({
   audience: user_id === null ? { organizationRoles: ['owner', 'admin'] } : { people: [user_id] },
-  ...{ organization_id, workspace_id: null, about: what, data: { connector_id: id } },
+  organization_id,
+  workspace_id: null,
+  about: what,
+  data: { connector_id: id },
 });

@@ -32,7 +32,9 @@ const about = ({
   created_by,
 }: FormFacts): Omit<Notice, 'title' | 'body'> => ({
   audience: { people: [created_by] },
-  ...{ organization_id, workspace_id, about: id },
+  organization_id,
+  workspace_id,
+  about: id,
   data: { form_id },
   chain: BY_STRANGERS,
 });

@@ -39,7 +39,8 @@ export class GitSource implements OnModuleInit {
     if (operation?.state !== state || operation.organization_id === null || !repo) return undefined;
     return {
       audience: { people: [operation.actor_id] },
-      ...{ organization_id: operation.organization_id, workspace_id: operation.subject_id },
+      organization_id: operation.organization_id,
+      workspace_id: operation.subject_id,
       about: operationId,
       data: { operation_id: operationId, git_repo_id: repo.id },
       chain: operation.chain ?? undefined,

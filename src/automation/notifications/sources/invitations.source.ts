@@ -23,7 +23,9 @@ export class InvitationsSource implements OnModuleInit {
         return {
           audience: { people: [person] },
           // They are no member yet.
-          ...{ organization_id: null, workspace_id: null, about: target_id },
+          organization_id: null,
+          workspace_id: null,
+          about: target_id,
           title: `You are invited to ${shortName(name)}`,
           body: 'The link by which you join is in the invitation, in your mail.',
           data: { invitation_id: target_id, invited_to: organization_id },
@@ -39,7 +41,9 @@ export class InvitationsSource implements OnModuleInit {
         if (!inviter) return undefined;
         return {
           audience: { people: [inviter] },
-          ...{ organization_id, workspace_id: null, about: target_id },
+          organization_id,
+          workspace_id: null,
+          about: target_id,
           title: `${shortName(String(details?.email))} accepted your invitation`,
           body: `They are in the organization now, as ${String(details?.role)}.`,
           data: { invitation_id: target_id },

@@ -33,7 +33,9 @@ export class LoopsSource implements OnModuleInit {
       return {
         audience: { people: [actor.id] },
         chain: actor.chain,
-        ...{ organization_id, workspace_id, about: `${loop_id}/${iteration}` },
+        organization_id,
+        workspace_id,
+        about: `${loop_id}/${iteration}`,
         data: { loop_id, chat_id, outcome },
         title: `The loop “${shortName(loop.title ?? 'without a chat')}” ${TITLES[outcome]}`,
         body: shortName(loop.reason ?? '', MAX_REASON),

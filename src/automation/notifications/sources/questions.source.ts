@@ -52,7 +52,9 @@ export class QuestionsSource implements OnModuleInit {
     const run = await this.store.run(run_id);
     return {
       audience: { people: [asked_of] },
-      ...{ organization_id, workspace_id, about: question_id },
+      organization_id,
+      workspace_id,
+      about: question_id,
       ...wordsFor(run ? ` in “${shortName(run.title)}”` : '', row),
       link: this.views.linkTo(question_id),
       data: { question_id, run_id, chat_id },

@@ -27,7 +27,9 @@ export class RunsSource implements OnModuleInit {
     const reason = run.error ? shortName(run.error.message, MAX_REASON) : 'Its answer is in the chat.';
     return {
       audience: { people: [run.created_by] },
-      ...{ organization_id, workspace_id, about: runId },
+      organization_id,
+      workspace_id,
+      about: runId,
       title: `A run ${how} in “${shortName(run.title)}”`,
       body: how === 'failed' ? reason : 'Its answer is in the chat.',
       data: { call_id: runId, chat_id },

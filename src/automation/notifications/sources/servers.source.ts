@@ -42,7 +42,9 @@ const nameOf = ({ name }: Server): string => `“${shortName(name)}”`;
 
 const about = (server: Server, instanceId: string): Omit<Notice, 'title' | 'body'> => ({
   audience: { people: [...new Set([server.created_by, ...(server.actor ? [server.actor.id] : [])])] },
-  ...{ organization_id: server.organization_id, workspace_id: server.workspace_id, about: instanceId },
+  organization_id: server.organization_id,
+  workspace_id: server.workspace_id,
+  about: instanceId,
   data: { server_id: server.id },
   chain: server.actor?.chain,
 });

@@ -13,7 +13,9 @@ export class SharesSource implements OnModuleInit {
       const { id, share_id, organization_id, workspace_id, path, created_by, files } = facts;
       return {
         audience: { people: [created_by] },
-        ...{ organization_id, workspace_id, about: id },
+        organization_id,
+        workspace_id,
+        about: id,
         title: `${files === 1 ? 'A file was' : `${files} files were`} uploaded by a link of yours`,
         body: `They are in ${shortName(path, 200) || 'the workspace'}. Whoever has the link can upload: take care before you open them.`,
         data: { share_id },

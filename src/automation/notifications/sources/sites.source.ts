@@ -55,7 +55,9 @@ const nameOf = ({ name }: Version): string => `“${shortName(name)}”`;
 
 const about = (version: Version, id: string, people: string[]): Omit<Notice, 'title' | 'body'> => ({
   audience: { people },
-  ...{ organization_id: version.organization_id, workspace_id: version.workspace_id, about: id },
+  organization_id: version.organization_id,
+  workspace_id: version.workspace_id,
+  about: id,
   data: { site_id: version.site_id, version_id: version.id },
   chain: version.chain ?? undefined,
 });

@@ -54,7 +54,9 @@ export class TemplatesSource implements OnModuleInit {
 
 const about = (version: Version): Omit<Notice, 'title' | 'body'> => ({
   audience: { people: [version.published_by] },
-  ...{ organization_id: version.organization_id, workspace_id: version.workspace_id, about: version.id },
+  organization_id: version.organization_id,
+  workspace_id: version.workspace_id,
+  about: version.id,
   data: { template_id: version.template_id, version_id: version.id },
   chain: version.chain ?? undefined,
 });

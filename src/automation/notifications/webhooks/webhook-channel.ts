@@ -47,7 +47,10 @@ export class WebhookChannel extends NotificationChannel {
   private bodyOf(notification: Notification): string {
     const { severity, organization_id, workspace_id, link, data } = notification;
     return messageBody(notification.type, new Date(notification.created_at), {
-      ...{ ...data, severity, organization_id, workspace_id },
+      ...data,
+      severity,
+      organization_id,
+      workspace_id,
       link: link && new URL(link, this.config.baseUrl).href,
     });
   }

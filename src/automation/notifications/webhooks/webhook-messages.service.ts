@@ -124,7 +124,12 @@ export class WebhookMessagesService {
 function attemptView(row: AttemptRow): WebhookAttemptView {
   const { id, message_id, type, state, status, reason, duration_ms, created_at, next_at } = row;
   return {
-    ...{ id, webhook_id: webhookIdOf(message_id), type, status, reason, duration_ms },
+    id,
+    webhook_id: webhookIdOf(message_id),
+    type,
+    status,
+    reason,
+    duration_ms,
     succeeded: reason === null,
     created_at: iso(created_at),
     next_attempt_at: state === 'pending' ? isoOrNull(next_at) : null,

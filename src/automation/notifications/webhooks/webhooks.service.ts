@@ -204,7 +204,13 @@ function webhookView(row: EndpointRow): WebhookView {
   const { id, organization_id, url, types, description, state, disabled_reason } = row;
   const hasPrevious = row.previous_until !== null && new Date(row.previous_until) > new Date();
   return {
-    ...{ id, organization_id, url, types, description, enabled: state === 'enabled', disabled_reason },
+    id,
+    organization_id,
+    url,
+    types,
+    description,
+    enabled: state === 'enabled',
+    disabled_reason,
     failing_since: isoOrNull(row.failing_since),
     previous_secret_until: hasPrevious ? isoOrNull(row.previous_until) : null,
     created_at: iso(row.created_at),

@@ -91,7 +91,9 @@ export class ChangeReader {
     const known = new Map<LoggedChange, { id: number; at: number; chain: ReturnType<typeof chainOf> }>();
     const asMatched = (change: LoggedChange) => {
       const matched = known.get(change) ?? {
-        ...{ id: Number(change.id), at: Date.parse(change.changed_at), chain: chainOf(change) },
+        id: Number(change.id),
+        at: Date.parse(change.changed_at),
+        chain: chainOf(change),
       };
       known.set(change, matched);
       return matched;

@@ -114,8 +114,12 @@ export class WindowFiring implements OnApplicationBootstrap {
     const delivery = await this.deliveryOf(unit, deployment, triggerId, changes, reset);
     if (await this.deliveries.see(unit, triggerId, delivery.key, delivery.id)) return;
     await this.intake.accept(unit, {
-      ...{ deployment, place: deployment, definition: version.definition, draft: null },
-      ...{ actor: deployment.actor, delivery },
+      deployment,
+      place: deployment,
+      definition: version.definition,
+      draft: null,
+      actor: deployment.actor,
+      delivery,
     });
   }
 
@@ -147,16 +151,24 @@ export class WindowFiring implements OnApplicationBootstrap {
       ...(reset !== undefined && { reset: true }),
     };
     return {
-      ...{ id: newId(), trigger_id: triggerId, kind: 'file' as const, headers: {}, scheduled_for: null },
+      id: newId(),
+      trigger_id: triggerId,
+      kind: 'file' as const,
+      headers: {},
+      scheduled_for: null,
       key: reset === undefined ? String(last) : `reset:${reset}:${last}`,
-      ...{ chain: [...chain.deployments], depth: chain.depth, untrusted: chain.untrusted },
+      chain: [...chain.deployments],
+      depth: chain.depth,
+      untrusted: chain.untrusted,
       payload: JSON.stringify(payload),
     };
   }
 }
 
 const NOTHING: Part = {
-  ...{ ids: [], total: 0, last: 0 },
+  ids: [],
+  total: 0,
+  last: 0,
   chain: { deployments: [], depth: 0, untrusted: false },
 };
 
@@ -167,8 +179,15 @@ function listed(rows: readonly LoggedChange[]): object[] {
   for (const row of rows) {
     const { path, kind, from_path, size, etag, writer_type, writer_id, run_id } = row;
     const view = {
-      ...{ id: Number(row.id), path, kind, from: from_path, size: size === null ? null : Number(size), etag },
-      ...{ writer: { type: writer_type, id: writer_id }, run_id, time: iso(row.changed_at) },
+      id: Number(row.id),
+      path,
+      kind,
+      from: from_path,
+      size: size === null ? null : Number(size),
+      etag,
+      writer: { type: writer_type, id: writer_id },
+      run_id,
+      time: iso(row.changed_at),
     };
     room -= Buffer.byteLength(JSON.stringify(view));
     if (room < 0) break;

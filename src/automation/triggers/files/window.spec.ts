@@ -8,10 +8,14 @@ const SETTLE = { settleSeconds: 5 };
 const OWN = 'deployment';
 
 const change = (id: number, afterMs = 0, chain: Chain = NO_CHAIN): MatchedChange => ({
-  ...{ id, at: START + afterMs, chain },
+  id,
+  at: START + afterMs,
+  chain,
 });
 const led = (...deployments: string[]): Chain => ({
-  ...{ deployments, depth: deployments.length, untrusted: false },
+  deployments,
+  depth: deployments.length,
+  untrusted: false,
 });
 const firesAfter = ({ fire_at }: Window): number => Date.parse(fire_at) - START;
 
@@ -66,7 +70,9 @@ describe('a window', () => {
     const chains = ['a', 'b', 'c', 'd', 'e'].map((name, n) => change(n, 0, led(name)));
     const window = widened(null, SETTLE, OWN, [...chains, change(9, 0, { ...NO_CHAIN, untrusted: true })]);
     expect(window.changes?.chain).toEqual({
-      ...{ deployments: ['a', 'b', 'c', 'd', 'e'], depth: 1, untrusted: true },
+      deployments: ['a', 'b', 'c', 'd', 'e'],
+      depth: 1,
+      untrusted: true,
     });
   });
 

@@ -98,10 +98,21 @@ export class NotificationReader implements OnApplicationBootstrap {
     if (await this.deliveries.see(unit, trigger.id, notification.id, id)) return;
     const { chain, chain_depth: depth, untrusted } = notification;
     await this.intake.accept(unit, {
-      ...{ deployment, place: deployment, definition, draft: null, actor: deployment.actor },
+      deployment,
+      place: deployment,
+      definition,
+      draft: null,
+      actor: deployment.actor,
       delivery: {
-        ...{ id, trigger_id: trigger.id, kind: 'notification', key: notification.id, headers: {} },
-        ...{ chain, depth, untrusted, scheduled_for: null },
+        id,
+        trigger_id: trigger.id,
+        kind: 'notification',
+        key: notification.id,
+        headers: {},
+        chain,
+        depth,
+        untrusted,
+        scheduled_for: null,
         payload: JSON.stringify({ notification: viewOf(notification) }),
       },
     });
@@ -123,7 +134,16 @@ function isMeant(
 function viewOf(row: AddressedNotification) {
   const { id, type, category, severity, title, body, link, data, organization_id, workspace_id } = row;
   return {
-    ...{ id, type, category, severity, title, body, link, data, organization_id, workspace_id },
+    id,
+    type,
+    category,
+    severity,
+    title,
+    body,
+    link,
+    data,
+    organization_id,
+    workspace_id,
     expires_at: isoOrNull(row.expires_at),
     created_at: iso(row.created_at),
   };

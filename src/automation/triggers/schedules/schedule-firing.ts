@@ -96,7 +96,11 @@ export class ScheduleFiring implements OnApplicationBootstrap {
     await this.intake.acceptAll(
       unit,
       firing.map(({ deployment, delivery }) => ({
-        ...{ deployment, place: deployment, draft: null, actor: deployment.actor, delivery },
+        deployment,
+        place: deployment,
+        draft: null,
+        actor: deployment.actor,
+        delivery,
         definition: definitions.get(deployment.id) as AutomationDefinition,
       })),
     );
@@ -126,7 +130,9 @@ interface Found extends DueSlots {
 
 function slotsOf({ deployment, trigger, fires, missed }: Found): Slot[] {
   const slot = (isMissed: boolean) => (at: Date) => ({
-    ...{ deployment, delivery: deliveryOf(trigger, at), isMissed },
+    deployment,
+    delivery: deliveryOf(trigger, at),
+    isMissed,
   });
   return [...missed.map(slot(true)), ...fires.map(slot(false))];
 }
@@ -139,8 +145,16 @@ function dueOf({ id, config, next_slot }: TriggerRow, now: Date): DueSlots {
 const NOTHING_DUE: DueSlots = { fires: [], missed: [], next: null };
 
 const deliveryOf = ({ id }: TriggerRow, slot: Date) => ({
-  ...{ id: newId(), trigger_id: id, kind: 'schedule' as const, key: slot.toISOString(), headers: {} },
-  ...{ chain: [], depth: 0, untrusted: false, scheduled_for: slot, payload: undefined },
+  id: newId(),
+  trigger_id: id,
+  kind: 'schedule' as const,
+  key: slot.toISOString(),
+  headers: {},
+  chain: [],
+  depth: 0,
+  untrusted: false,
+  scheduled_for: slot,
+  payload: undefined,
 });
 
 const skipped = ({ deployment: { id: deployment_id, workspace_id, version }, delivery }: Slot) => ({

@@ -3,8 +3,14 @@ import type { ScheduleTrigger } from '../../automation/index.js';
 import { dueSlots, jitterMs } from './slots.js';
 
 const schedule = (fields: Partial<ScheduleTrigger>): ScheduleTrigger => ({
-  ...{ kind: 'schedule', cron: '0 * * * *', at: null, timezone: 'UTC', missed: 'once' },
-  ...{ catchUpSeconds: 86_400, jitterSeconds: 0, ...fields },
+  kind: 'schedule',
+  cron: '0 * * * *',
+  at: null,
+  timezone: 'UTC',
+  missed: 'once',
+  catchUpSeconds: 86_400,
+  jitterSeconds: 0,
+  ...fields,
 });
 const at = (time: string) => new Date(`2026-03-10T${time}Z`);
 const times = (slots: readonly Date[]) => slots.map(slot => slot.toISOString().slice(11, 16));

@@ -28,10 +28,16 @@ export class ExposedWebhooks implements ExposureSource, OnModuleInit {
 
 /** Its address is shown once, when it is made. */
 const viewOf = (hook: OpenHook): ExposedView => ({
-  ...{ id: hook.id, kind: 'webhook', name: hook.file_path, url: null },
-  ...{ workspace_id: hook.workspace_id, workspace_name: hook.workspace_name },
+  id: hook.id,
+  kind: 'webhook',
+  name: hook.file_path,
+  url: null,
+  workspace_id: hook.workspace_id,
+  workspace_name: hook.workspace_name,
   protection: hook.verify === 'token' ? 'link' : 'password',
-  ...{ allow: 'use', expires_at: null, created_by: hook.created_by },
+  allow: 'use',
+  expires_at: null,
+  created_by: hook.created_by,
   created_at: iso(hook.created_at),
   revoke_path: `/api/automation/webhooks/${hook.id}`,
 });

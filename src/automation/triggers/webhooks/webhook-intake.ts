@@ -196,7 +196,12 @@ export class WebhookIntake {
     const incoming = taken.map(({ id, deployment, definition, delivery }): Incoming => {
       const failed = again.get(id);
       return {
-        ...{ deployment, place: deployment, definition, draft: null, actor: deployment.actor, delivery },
+        deployment,
+        place: deployment,
+        definition,
+        draft: null,
+        actor: deployment.actor,
+        delivery,
         ...(failed?.answer.run_id && { replayOf: failed.answer.run_id, attempt: failed.attempt + 1 }),
       };
     });
@@ -207,7 +212,9 @@ export class WebhookIntake {
           'retry-after': String(FULL_SECONDS),
         });
       return {
-        ...{ delivery_id: deliveryId, run_id: runId, duplicate: false },
+        delivery_id: deliveryId,
+        run_id: runId,
+        duplicate: false,
         status: state === 'accepted' ? 'pending' : state === 'held' ? 'held' : 'skipped',
         ...(reason !== null && { reason }),
       };
@@ -231,8 +238,16 @@ function takenOf(webhook: Webhook, deployment: DeploymentRow, definition: Automa
   const { hook, headers, payload, key } = webhook;
   const id = newId();
   const delivery = {
-    ...{ id, trigger_id: hook.id, kind: 'webhook' as const, key, headers, chain: [], depth: 0 },
-    ...{ untrusted: true, scheduled_for: null, payload },
+    id,
+    trigger_id: hook.id,
+    kind: 'webhook' as const,
+    key,
+    headers,
+    chain: [],
+    depth: 0,
+    untrusted: true,
+    scheduled_for: null,
+    payload,
   };
   return { ...webhook, id, delivery, deployment, definition };
 }
@@ -261,7 +276,10 @@ function sorted(taken: readonly Taken[]): {
 }
 
 const rowOf = ({ delivery, deployment: { id, workspace_id, version } }: Taken) => ({
-  ...{ ...delivery, workspace_id, deployment_id: id, version },
+  ...delivery,
+  workspace_id,
+  deployment_id: id,
+  version,
 });
 
 const runIdOf = (answer: WebhookAnswer | Error | undefined): string | null =>

@@ -8,7 +8,11 @@ export class RotateSecret {
   trigger_id: string;
 
   @Field.text('The secret that the sender made, as Stripe and Slack do; absent: a new one is made', {
-    ...{ min: 8, max: 500, optional: true, secret: true, example: 'whsec_5WbX5kEWLlfzsGNjH64I8lOOqUB6e8FH' },
+    min: 8,
+    max: 500,
+    optional: true,
+    secret: true,
+    example: 'whsec_5WbX5kEWLlfzsGNjH64I8lOOqUB6e8FH',
   })
   secret?: string;
 

@@ -63,7 +63,10 @@ export class ConnectorAuthorization implements FlowHandler, OnModuleInit {
     const { client, secret } = await this.registration.at(server, connector, before);
     const scopes = server.scopes ?? [];
     const context: Context = {
-      ...{ client, issuer: server.issuer, resource: server.resource, scopes },
+      client,
+      issuer: server.issuer,
+      resource: server.resource,
+      scopes,
       ...(secret !== undefined && { client_secret: secret }),
     };
     return {

@@ -96,8 +96,13 @@ export class ToolSync {
       return;
     const [few, some, gone] = [added, changed, removed].map(names => names.slice(0, MAX_NAMED));
     await this.events.publish(unit, connectorToolsChanged, {
-      ...{ connector_id: id, organization_id, check_id: newId(), instructions_changed },
-      ...{ added: few ?? [], changed: some ?? [], removed: gone ?? [] },
+      connector_id: id,
+      organization_id,
+      check_id: newId(),
+      instructions_changed,
+      added: few ?? [],
+      changed: some ?? [],
+      removed: gone ?? [],
     });
   }
 }

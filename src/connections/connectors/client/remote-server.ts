@@ -173,7 +173,9 @@ export class RemoteServer {
   get facts(): ServerFacts {
     const { name = '', title = null, version = '' } = this.client.getServerVersion() ?? {};
     return {
-      ...{ name, title, version },
+      name,
+      title,
+      version,
       era: this.client.getProtocolEra() === 'modern' ? 'modern' : 'legacy',
       protocol: this.client.getNegotiatedProtocolVersion() ?? '',
       instructions: this.client.getInstructions() ?? null,

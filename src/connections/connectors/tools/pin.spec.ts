@@ -69,7 +69,8 @@ describe('a pin', () => {
 it('a schema for models has no choice at the top, which is told as text', () => {
   const schema = { type: 'object', properties: { a: {} }, description: 'One.', anyOf: [{ required: ['a'] }] };
   expect(schemaForModels(schema)).toEqual({
-    ...{ type: 'object', properties: { a: {} } },
+    type: 'object',
+    properties: { a: {} },
     description: 'One. The input must also fit this JSON Schema: {"anyOf":[{"required":["a"]}]}',
   });
   expect(schemaForModels(TOOL.inputSchema)).toBe(TOOL.inputSchema);

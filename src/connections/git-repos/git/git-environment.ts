@@ -36,10 +36,21 @@ const SETTINGS: readonly (readonly [string, string])[] = [
 
 /** For every git that the service runs. */
 export const GIT_ENVIRONMENT: Readonly<Record<string, string>> = {
-  ...{ GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_ATTR_NOSYSTEM: '1' },
-  ...{ GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: 'true', SSH_ASKPASS: 'true', GIT_ALLOW_PROTOCOL: 'https' },
-  ...{ GIT_EDITOR: 'true', GIT_SEQUENCE_EDITOR: 'true', GIT_PAGER: 'cat', GIT_LITERAL_PATHSPECS: '1' },
-  ...{ GIT_MERGE_AUTOEDIT: 'no', GIT_LFS_SKIP_SMUDGE: '1', GIT_NO_REPLACE_OBJECTS: '1', LC_ALL: 'C.UTF-8' },
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: 'true',
+  SSH_ASKPASS: 'true',
+  GIT_ALLOW_PROTOCOL: 'https',
+  GIT_EDITOR: 'true',
+  GIT_SEQUENCE_EDITOR: 'true',
+  GIT_PAGER: 'cat',
+  GIT_LITERAL_PATHSPECS: '1',
+  GIT_MERGE_AUTOEDIT: 'no',
+  GIT_LFS_SKIP_SMUDGE: '1',
+  GIT_NO_REPLACE_OBJECTS: '1',
+  LC_ALL: 'C.UTF-8',
   GIT_CONFIG_COUNT: String(SETTINGS.length),
   ...Object.fromEntries(
     SETTINGS.flatMap(([name, value], at) => [
@@ -56,5 +67,8 @@ export interface Author {
 }
 
 export const authorEnvironment = ({ name, email }: Author): Record<string, string> => ({
-  ...{ GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email },
+  GIT_AUTHOR_NAME: name,
+  GIT_AUTHOR_EMAIL: email,
+  GIT_COMMITTER_NAME: name,
+  GIT_COMMITTER_EMAIL: email,
 });

@@ -73,7 +73,8 @@ export class GitNetwork {
     const expected = lease === null ? '' : `${ref}:${lease}`;
     const end = await this.git.net(workspace, actor, remote, PUSH, {
       args: [row.path, remote.url.href, `${commit}:${ref}`, expected],
-      ...{ signal, mayFail: true },
+      signal,
+      mayFail: true,
     });
     const [, flag = '', , said = ''] = /^([ +\-*!=])\t(\S*)\t(.*)$/m.exec(end.stdout) ?? [];
     if (flag === '!') throw rejected(said, end.stderr, lease !== null);

@@ -19,7 +19,12 @@ export interface StatusEntry {
 }
 
 const KINDS: Readonly<Record<string, string>> = {
-  ...{ A: 'added', M: 'modified', D: 'deleted', R: 'renamed', C: 'copied', T: 'type_changed' },
+  A: 'added',
+  M: 'modified',
+  D: 'deleted',
+  R: 'renamed',
+  C: 'copied',
+  T: 'type_changed',
 };
 
 /** `git status --porcelain=v2 --branch -z` */
@@ -47,7 +52,8 @@ export function parseStatus(text: string): ParsedStatus {
     branch: head.head === undefined || head.head === '(detached)' ? null : head.head,
     commit: head.oid === undefined || head.oid === '(initial)' ? null : head.oid,
     upstream: head.upstream ?? null,
-    ...{ ahead: Number(ahead), behind: Number(behind) },
+    ahead: Number(ahead),
+    behind: Number(behind),
     ...status,
   };
 }
@@ -86,8 +92,11 @@ export function parseCommits(text: string): ParsedCommit[] {
       const [sha = '', parents = '', name = '', email = '', authored = '', committed = '', ...message] =
         record.split('\x1f');
       return {
-        ...{ sha: sha.trim(), parents: parents.split(' ').filter(Boolean), author: { name, email } },
-        ...{ authored_at: timeOf(authored), committed_at: timeOf(committed) },
+        sha: sha.trim(),
+        parents: parents.split(' ').filter(Boolean),
+        author: { name, email },
+        authored_at: timeOf(authored),
+        committed_at: timeOf(committed),
         message: message.join('\x1f').trimEnd().slice(0, MAX_MESSAGE),
       };
     });

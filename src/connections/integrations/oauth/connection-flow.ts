@@ -92,7 +92,8 @@ export class ConnectionFlow implements FlowHandler, OnModuleInit {
       token_set_id ?? (await this.tokens.add(unit, { kind: INTEGRATION, organization_id }, tokens));
     const known = account ?? before?.account;
     await this.connections.change(unit, id, {
-      ...{ token_set_id: added, scopes: [...tokens.scopes] },
+      token_set_id: added,
+      scopes: [...tokens.scopes],
       ...(known && { account: known }),
     });
     await this.states.set(unit, id, 'active');

@@ -114,8 +114,15 @@ export class ConnectionStarts {
     };
     const start = (unit: UnitOfWork, actor: Actor, row: ConnectionRow) =>
       this.flows.begin(unit, actor, {
-        ...{ kind: INTEGRATION, subject_id: row.id, organization_id: organizationId, provider: name },
-        ...{ endpoint: authorize_url, params, issuer, returnPath, context: { scopes } },
+        kind: INTEGRATION,
+        subject_id: row.id,
+        organization_id: organizationId,
+        provider: name,
+        endpoint: authorize_url,
+        params,
+        issuer,
+        returnPath,
+        context: { scopes },
       });
     return { settings: {}, start };
   }

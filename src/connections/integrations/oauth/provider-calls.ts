@@ -69,7 +69,8 @@ export class ProviderCalls {
     const headers = { ...definition.api.headers, authorization: `Bearer ${bearer}` };
     const asked = limits && limitsBody(limits);
     const { status, body } = await this.ask(url, {
-      ...{ method: 'POST', signal },
+      method: 'POST',
+      signal,
       ...(asked ? { body: asked, headers: { ...headers, 'content-type': 'application/json' } } : { headers }),
     });
     const token = textAt(body, 'token');

@@ -7,6 +7,22 @@ import { atlassian, linear, sentry } from './trackers.js';
 
 /** The providers that come with the service, as data. They are checked when it starts. */
 export const BUILT_IN: readonly object[] = [
-  ...[github, githubApp, gitlab, bitbucket, slack, google, microsoft, notion, linear, atlassian],
-  ...[stripe, sentry, airtable, discord, dropbox, zoom, apiKey, basic],
+  github,
+  githubApp,
+  gitlab,
+  bitbucket,
+  slack,
+  google,
+  microsoft,
+  notion,
+  linear,
+  atlassian,
+  stripe,
+  sentry,
+  airtable,
+  discord,
+  dropbox,
+  zoom,
+  apiKey,
+  basic,
 ];

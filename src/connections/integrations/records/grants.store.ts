@@ -85,7 +85,8 @@ export class GrantsStore {
     if (grants.length === 0) return;
     const made = { connection_id: connectionId, granted_by: actor.id, created_at: sql<string>`now()` };
     const rows = grants.map(({ permissions, ...grant }) => ({
-      ...{ ...grant, ...made },
+      ...grant,
+      ...made,
       permissions: storable(permissions),
     }));
     await unit.tables().insertInto('connection_grant').values(rows).execute();

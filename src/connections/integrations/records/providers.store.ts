@@ -44,8 +44,13 @@ export class ProvidersStore {
       .tables()
       .insertInto('integration_provider')
       .values({
-        ...{ id: newId(), organization_id, slug: definition.id, definition: storable(definition) },
-        ...{ created_by, created_at: now, updated_at: now },
+        id: newId(),
+        organization_id,
+        slug: definition.id,
+        definition: storable(definition),
+        created_by,
+        created_at: now,
+        updated_at: now,
       })
       .onConflict(conflict => conflict.columns(['organization_id', 'slug']).doNothing())
       .returningAll()

@@ -21,7 +21,9 @@ export function placesOf({ hosts, base_url, header, git }: Described): Credentia
   const places = api.map(
     (host): CredentialPlace => ({
       ...splitHost(host),
-      ...{ header, services: ['api'], base: host === base.host ? base.pathname.replace(/\/$/, '') : '' },
+      header,
+      services: ['api'],
+      base: host === base.host ? base.pathname.replace(/\/$/, '') : '',
     }),
   );
   for (const host of git?.hosts ?? []) {

@@ -37,7 +37,12 @@ export class GrantConflicts {
   private async placesOf(unit: UnitOfWork, row: ConnectionRow): Promise<CredentialPlace[]> {
     const definition = await this.catalog.find(row.organization_id, row.provider, unit);
     const granted: GrantedRow = {
-      ...{ ...row, methods: [], paths: [], repositories: [], permissions: {}, workspace_id: '' },
+      ...row,
+      methods: [],
+      paths: [],
+      repositories: [],
+      permissions: {},
+      workspace_id: '',
     };
     return definition ? placesOf(grantedOf(granted, definition)) : [];
   }

@@ -138,7 +138,8 @@ export class GrantedConnections {
     const headerOf = service === 'git' ? gitCredential : credentialHeader;
     return this.tokens.use(tokenSetId, async token => ({
       ...headerOf(definition, settings, token),
-      ...{ tokenSetId, revision: token.revision },
+      tokenSetId,
+      revision: token.revision,
     }));
   }
 
@@ -175,7 +176,15 @@ export function grantedOf(row: GrantedRow, definition: ProviderDefinition): Gran
   const { id, organization_id, user_id, provider, name, account, state, settings, methods, paths } = row;
   const { repositories, permissions } = row;
   return {
-    ...{ id, organization_id, user_id, provider, name, account, state, methods, paths },
+    id,
+    organization_id,
+    user_id,
+    provider,
+    name,
+    account,
+    state,
+    methods,
+    paths,
     hosts: hostsOf(definition, settings),
     base_url: baseUrlOf(definition, settings).href.replace(/\/$/, ''),
     header: filledIn(definition.api.header, settings),

@@ -32,15 +32,25 @@ export class ConnectionViews {
       const tokens = standings.find(({ id }) => id === row.token_set_id);
       const { id, organization_id, user_id, provider, name, account, state, reason, settings } = row;
       return {
-        ...{ id, organization_id, user_id, provider, name, account, state, settings },
+        id,
+        organization_id,
+        user_id,
+        provider,
+        name,
+        account,
+        state,
+        settings,
         owner: user_id === null ? 'organization' : 'user',
         reason: reason ?? tokens?.reason ?? null,
         scopes: [...row.scopes],
         grants: grants
           .filter(({ connection_id }) => connection_id === id)
           .map(({ workspace_id, methods, paths, repositories, permissions }) => ({
-            ...{ workspace_id, methods: [...methods], paths: [...paths] },
-            ...{ repositories: [...repositories], permissions: { ...permissions } },
+            workspace_id,
+            methods: [...methods],
+            paths: [...paths],
+            repositories: [...repositories],
+            permissions: { ...permissions },
           })),
         access_expires_at: isoOrNull(tokens?.access_expires_at ?? null),
         expires_at: isoOrNull(

@@ -195,8 +195,14 @@ export class IntegrationGrant {
   @Field.text(
     'Of a GitHub App: the repositories that its tokens there are for, by their names without the account; none: all of the installation',
     {
-      ...{ list: true, maxItems: 100, min: 1, max: 100, optional: true, example: ['site'] },
-      ...{ pattern: /^[A-Za-z0-9._-]+$/, patternHint: 'must be names such as site, without the account' },
+      list: true,
+      maxItems: 100,
+      min: 1,
+      max: 100,
+      optional: true,
+      example: ['site'],
+      pattern: /^[A-Za-z0-9._-]+$/,
+      patternHint: 'must be names such as site, without the account',
     },
   )
   repositories?: string[];

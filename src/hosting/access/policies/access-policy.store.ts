@@ -69,8 +69,17 @@ export class AccessPolicyStore {
     const { password_hash = null, link_hash = null, sealed_link = null, public_preview = null } = row;
     const policy_version = String(row.policy_version);
     return {
-      ...{ mode, emails, identity, allowed_origins, versions, password_hash, link_hash, sealed_link },
-      ...{ public_preview, policy_version, ...limits },
+      mode,
+      emails,
+      identity,
+      allowed_origins,
+      versions,
+      password_hash,
+      link_hash,
+      sealed_link,
+      public_preview,
+      policy_version,
+      ...limits,
     };
   }
 

@@ -55,7 +55,13 @@ export interface Onlooker {
 }
 
 const RANK: Record<AccessMode | ExposureLimit, number> = {
-  ...{ private: 0, workspace: 1, org: 2, restricted: 3, link: 4, password: 4, public: 5 },
+  private: 0,
+  workspace: 1,
+  org: 2,
+  restricted: 3,
+  link: 4,
+  password: 4,
+  public: 5,
 };
 
 /** Whether a mode opens more than the organization allows. */

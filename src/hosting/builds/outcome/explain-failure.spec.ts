@@ -4,7 +4,11 @@ import { type Ended, explainFailure } from './explain-failure.js';
 const exit = { exit_code: 1, signal: null, ended_by: 'exit', limit: null } as const;
 const explain = (ended: Partial<Omit<Ended, 'result'>> & { result?: Partial<Ended['result']> }) =>
   explainFailure({
-    ...{ what: 'build', command: 'npm run build', tail: '', refused: [], advice: 'Ask Ada.' },
+    what: 'build',
+    command: 'npm run build',
+    tail: '',
+    refused: [],
+    advice: 'Ask Ada.',
     limits: { seconds: 900, memoryBytes: 2 ** 31, processes: 512 },
     ...ended,
     result: { ...exit, ...ended.result },

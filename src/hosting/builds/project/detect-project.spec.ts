@@ -63,7 +63,12 @@ describe('a folder', () => {
     put('package.json', { ...build, dependencies: { next: '1', vite: '1' } });
     const settings = { preset: 'vite', build_command: ' make ', install_command: 'npm i', output_dir: 'a/b' };
     expect(await detect(settings)).toMatchObject({
-      ...{ preset: 'vite', build: 'make', install: 'npm i', output: 'a/b', outputs: ['a/b'], spa: true },
+      preset: 'vite',
+      build: 'make',
+      install: 'npm i',
+      output: 'a/b',
+      outputs: ['a/b'],
+      spa: true,
     });
     rmSync(path.join(folder, 'package.json'));
     const made = await detect({ build_command: 'make', output_dir: 'html' });

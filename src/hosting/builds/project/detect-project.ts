@@ -50,7 +50,9 @@ export async function detectProject(folder: string, settings: ProjectSettings): 
     install: install ?? (needsInstall(manifest, manager) ? installCommand(manager) : undefined),
     build: command ?? buildCommand(scripts, preset),
     output: outputs[0] ?? '',
-    ...{ outputs, spa: preset?.spa, findings },
+    outputs,
+    spa: preset?.spa,
+    findings,
   };
 }
 

@@ -26,8 +26,14 @@ it('what is harmless is taken of an .npmrc, and nothing else', () => {
     registries: ['https://npm.corp.example/', 'https://npm.corp.example/corp/'],
     registry: 'https://npm.corp.example/',
     leftOut: [
-      ...['//npm.corp.example/:_authToken', 'omit', 'git', 'ignore-scripts', 'userconfig'],
-      ...['node-options', 'cache', 'email'],
+      '//npm.corp.example/:_authToken',
+      'omit',
+      'git',
+      'ignore-scripts',
+      'userconfig',
+      'node-options',
+      'cache',
+      'email',
     ],
   });
 });

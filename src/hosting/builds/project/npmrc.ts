@@ -1,15 +1,24 @@
 /** Settings that say how dependencies are laid out. What names files, programs, proxies or tokens is not among them. */
 const TAKEN = new Set([
-  ...['auto-install-peers', 'dedupe-peer-dependents', 'engine-strict', 'hoist', 'hoist-pattern', 'include'],
-  ...['install-strategy', 'legacy-peer-deps', 'link-workspace-packages', 'node-linker', 'omit', 'only'],
-  ...[
-    'prefer-workspace-packages',
-    'production',
-    'public-hoist-pattern',
-    'resolution-mode',
-    'shamefully-hoist',
-  ],
-  ...['strict-peer-dependencies', 'strict-peer-deps'],
+  'auto-install-peers',
+  'dedupe-peer-dependents',
+  'engine-strict',
+  'hoist',
+  'hoist-pattern',
+  'include',
+  'install-strategy',
+  'legacy-peer-deps',
+  'link-workspace-packages',
+  'node-linker',
+  'omit',
+  'only',
+  'prefer-workspace-packages',
+  'production',
+  'public-hoist-pattern',
+  'resolution-mode',
+  'shamefully-hoist',
+  'strict-peer-dependencies',
+  'strict-peer-deps',
 ]);
 const REGISTRY = /^(?:@[\w.~-]+:)?registry$/;
 const PLAIN_VALUE = /^[\w@*.:/!~+-]+$/;

@@ -69,7 +69,10 @@ export class SiteBuild {
     const earlier = await this.earlier(site);
     const { built, added } = await this.collection.collect({
       ...prepared,
-      ...{ site, earlier, reports, signal },
+      site,
+      earlier,
+      reports,
+      signal,
     });
     await this.storage.requireRoom(site, added);
     return built;
@@ -100,7 +103,12 @@ export class SiteBuild {
     const project = await this.projects.detect(folder, site);
     sayWhatItIs(reports, project);
     const output = await this.projects.run({
-      ...{ folder, project, settings: site, signal, cacheKey: site.id, callerId: versionId },
+      folder,
+      project,
+      settings: site,
+      signal,
+      cacheKey: site.id,
+      callerId: versionId,
       workspace: {
         id: site.workspace_id,
         number: site.workspace_number,

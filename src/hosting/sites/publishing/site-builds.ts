@@ -115,11 +115,9 @@ export class SiteBuilds implements BeforeApplicationShutdown {
       await reports.end();
       await this.folders.removeBuild(id);
       await enterBuild(this.database, {
-        ...{
-          organizationId: site.organization_id,
-          workspaceId: site.workspace_id,
-          actorId: attempt.created_by,
-        },
+        organizationId: site.organization_id,
+        workspaceId: site.workspace_id,
+        actorId: attempt.created_by,
         seconds: (performance.now() - started) / 1000,
       });
     }

@@ -56,7 +56,11 @@ const because = (reason: string | null) => (reason ? ` (${reason})` : '');
 export function factsOf(site: SiteRow, version: VersionRow): PromotionFacts {
   const { number, state, auto_promote, promotion, promotion_reason } = version;
   return {
-    ...{ number, state, auto_promote, promotion, promotion_reason },
+    number,
+    state,
+    auto_promote,
+    promotion,
+    promotion_reason,
     live_number: site.live_number,
     is_locked: site.locked_at !== null,
     lock_reason: site.lock_reason,

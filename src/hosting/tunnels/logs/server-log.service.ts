@@ -87,7 +87,10 @@ class WatchedLog implements EventLog {
 }
 
 const viewOf = ({ id, stream, text, created_at }: LogEntry): ServerLogEntryView => ({
-  ...{ id, stream, text, created_at: iso(created_at) },
+  id,
+  stream,
+  text,
+  created_at: iso(created_at),
 });
 
 /** The newest `count` lines, of one that is cut its end. */

@@ -71,7 +71,8 @@ export async function checked(
       return undefined;
     }
     const status = await statusOf(socket, {
-      ...{ path: health_path, host: `localhost:${port}` },
+      path: health_path,
+      host: `localhost:${port}`,
       signal: limit,
     });
     return status >= 200 && status < 400 ? undefined : `${health_path} answers ${status}.`;

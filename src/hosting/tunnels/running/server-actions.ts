@@ -26,7 +26,10 @@ export class ServerActions {
     const token = await this.database.transaction(async unit => {
       await this.tokens.revokeFor(unit, { kind: 'server', id });
       return this.tokens.mint(unit, {
-        ...{ actor, workspaceId: workspace_id, caller: { kind: 'server', id }, actions },
+        actor,
+        workspaceId: workspace_id,
+        caller: { kind: 'server', id },
+        actions,
         expiresAt: new Date(Date.now() + TOKEN_DAYS * 86_400_000),
       });
     });

@@ -26,7 +26,10 @@ export class ServerDependencies {
     try {
       await this.dependencies.provide({
         workspace: { id: workspace_id, number: workspace_number, organization_id },
-        ...{ id, folder, command: install_command, onInstall },
+        id,
+        folder,
+        command: install_command,
+        onInstall,
         writer: { type: 'sandbox', id: actor?.id ?? server.created_by ?? id },
         onLog: (stream, text) => onOutput({ stream, text }),
         signal: AbortSignal.any([signal, this.leases.signalOf(serversTopic)]),

@@ -115,7 +115,10 @@ export class ServerPrograms {
     const run = async (signal: AbortSignal, program: RunningProgram): Promise<SandboxResult> => {
       try {
         return await this.sandboxes.run(workspace, {
-          ...{ script: server.command, folder: server.folder, signal, onOutput },
+          script: server.command,
+          folder: server.folder,
+          signal,
+          onOutput,
           lease: this.leases.signalOf(serversTopic),
           caller: { kind: 'server', id: instanceId },
           actions: await this.actions.of(server),
@@ -123,8 +126,12 @@ export class ServerPrograms {
           env: { ...this.env.of(server), ...this.given(server, port) },
           limits: {
             memoryBytes: memoryOf(server, this.config),
-            ...{ processes: MAX_PROCESSES, openFiles: OPEN_FILES, tmpBytes: TMP_BYTES },
-            ...{ wallMs: UNLIMITED, cpuSeconds: UNLIMITED, outputBytes: UNLIMITED },
+            processes: MAX_PROCESSES,
+            openFiles: OPEN_FILES,
+            tmpBytes: TMP_BYTES,
+            wallMs: UNLIMITED,
+            cpuSeconds: UNLIMITED,
+            outputBytes: UNLIMITED,
           },
           bind: { from: folder, to: FOLDER },
           prelude: ({ node, bind, relay }) => startDoor(node, bind, relay),
@@ -152,7 +159,9 @@ export class ServerPrograms {
   private given({ slug }: ServerRow, port: number): Record<string, string> {
     const url = this.hosts.urlOf('server', slug);
     return {
-      ...{ PORT: String(port), HOST: '0.0.0.0', ATELIER_URL: this.config.baseUrl },
+      PORT: String(port),
+      HOST: '0.0.0.0',
+      ATELIER_URL: this.config.baseUrl,
       ATELIER_VIEWER_JWKS: path.posix.join(FOLDER, VIEWER_KEY_FILE),
       ...(url === null ? {} : { ATELIER_SERVER_URL: url, [VITE_HOSTS]: new URL(url).hostname }),
     };

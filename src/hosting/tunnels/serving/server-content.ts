@@ -75,7 +75,8 @@ export class ServerContent implements HostedContent, OnModuleInit {
       const { status, page, headers } = fault;
       const retry = headers['retry-after'];
       refuseUpgrade(client, {
-        ...{ status, detail: page.detail },
+        status,
+        detail: page.detail,
         retryAfter: retry === undefined ? undefined : Number(retry),
       });
     } finally {

@@ -11,7 +11,9 @@ export interface ServerFault {
 }
 
 const page = (title: string, detail: string) => ({
-  ...{ title, detail, body: `<p>${escapeHtml(detail)}.</p>` },
+  title,
+  detail,
+  body: `<p>${escapeHtml(detail)}.</p>`,
 });
 
 const NOT_READY: Record<NotReadyReason, { title: string; detail: string }> = {

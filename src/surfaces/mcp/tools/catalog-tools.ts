@@ -132,7 +132,10 @@ export class CatalogTools {
     requireScope(actor, 'action.read');
     const { effect, limit = DEFAULT_FOUND } = asked;
     const found = await this.listing.of(ActionCaller.direct(actor, 'mcp'), {
-      ...{ q: query, effect, workspaceId: workspace_id, readonly: view.readonly },
+      q: query,
+      effect,
+      workspaceId: workspace_id,
+      readonly: view.readonly,
     });
     const actions = found
       .slice(0, limit)

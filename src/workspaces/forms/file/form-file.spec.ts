@@ -33,8 +33,13 @@ output: answers.csv
 `);
     expect(findings).toEqual([]);
     expect(definition).toMatchObject({
-      ...{ title: 'Sign up', closesAt: '2026-12-24T17:00:00.000Z', maxResponses: 10, notify: false },
-      ...{ output: 'answers.csv', embed: ['https://example.com'], protection: 'pow' },
+      title: 'Sign up',
+      closesAt: '2026-12-24T17:00:00.000Z',
+      maxResponses: 10,
+      notify: false,
+      output: 'answers.csv',
+      embed: ['https://example.com'],
+      protection: 'pow',
       fields: [
         { id: 'full_name', required: true, max: 80 },
         { id: 'day', min: '2026-01-01' },

@@ -49,7 +49,10 @@ export class FormViews {
   of(actor: Actor, row: AskedFormRow): FormView {
     const { id, workspace_id, path, definition, waiting, spam } = row;
     return {
-      ...{ id, workspace_id, path, title: definition.title },
+      id,
+      workspace_id,
+      path,
+      title: definition.title,
       url: this.urlFor(actor, row),
       state: stateOf(row, definition, row.received),
       problem: row.broken,
@@ -57,7 +60,9 @@ export class FormViews {
       has_password: row.password_hash !== null,
       expires_at: isoOrNull(row.expires_at),
       output: outputOf(row, definition.output),
-      ...{ responses: row.received, waiting, spam },
+      responses: row.received,
+      waiting,
+      spam,
       created_by: row.created_by,
       created_at: iso(row.created_at),
       updated_at: iso(row.updated_at),
@@ -92,7 +97,12 @@ export class ExposedForms implements ExposureSource, OnModuleInit {
   private exposed(actor: Actor, row: AskedFormRow): ExposedView {
     const { id, workspace_id, path, url, has_password, ...view } = this.views.of(actor, row);
     return {
-      ...{ id, kind: 'form', name: path, workspace_id, workspace_name: row.workspace_name, url },
+      id,
+      kind: 'form',
+      name: path,
+      workspace_id,
+      workspace_name: row.workspace_name,
+      url,
       protection: has_password ? 'password' : 'link',
       allow: 'upload',
       expires_at: view.expires_at,

@@ -82,7 +82,10 @@ export class FormsService {
     const file = await this.files.read(workspace, path);
     const id = newId();
     const form = {
-      ...{ id, workspace_id: workspaceId, path, created_by: actor.id },
+      id,
+      workspace_id: workspaceId,
+      path,
+      created_by: actor.id,
       ...this.access.newSecret(id),
       expires_at: futureTime(input.expires_at),
       password_hash: password ? await hashPassword(password) : null,
@@ -214,7 +217,10 @@ export class FormsService {
 }
 
 export const targetOf = ({ id, organization_id, workspace_id }: AskedFormRow) => ({
-  ...{ type: 'form', id, organization_id, workspace_id },
+  type: 'form',
+  id,
+  organization_id,
+  workspace_id,
 });
 
 const workspaceOf = (row: AskedFormRow) => ({ id: row.workspace_id, number: row.workspace_number });

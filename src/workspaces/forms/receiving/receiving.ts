@@ -62,8 +62,14 @@ export class Receiving {
       else if (staged.files.length > 0) await this.staged.remove(form.id, id);
       const { key, reason } = found;
       const added = await this.admission.keep(open, {
-        ...{ id, form_id: form.id, submission_key: key, data: answers, files },
-        ...{ state: reason === null ? 'received' : 'spam', reason, address: request.ip },
+        id,
+        form_id: form.id,
+        submission_key: key,
+        data: answers,
+        files,
+        state: reason === null ? 'received' : 'spam',
+        reason,
+        address: request.ip,
       });
       isKept = added === 'added';
       return added === 'full' ? { kind: 'closed' } : { kind: 'received' };

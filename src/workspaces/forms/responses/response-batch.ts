@@ -29,7 +29,10 @@ export class ResponseBatch {
     for (const row of rows) for (const one of row.files) await this.place(form, files, row, one);
     const output = outputOf({ ...form, csv_file: null }, form.definition.output);
     const target = {
-      ...{ workspaceId, formId: form.id, files, output },
+      workspaceId,
+      formId: form.id,
+      files,
+      output,
       path: outputOf(form, form.definition.output),
       columns: [ID_COLUMN, TIME_COLUMN, ...form.columns.map(({ id }) => id)],
     };

@@ -143,7 +143,11 @@ export class SubmissionsService {
 function viewOf(form: AskedFormRow, row: SubmissionRow): SubmissionView {
   const { id, form_id, state, reason, data, address_hash } = row;
   return {
-    ...{ id, form_id, state, reason, data },
+    id,
+    form_id,
+    state,
+    reason,
+    data,
     files: row.files.map(file => {
       const { field, name, size } = file;
       return { field, name, size, path: state === 'written' ? pathOf(form, id, file) : null };

@@ -21,12 +21,17 @@ export class LinkViews {
     const { id, workspace_id, path, allow, views, downloads, uploads, created_by } = row;
     const times = { created_at: iso(row.created_at), updated_at: iso(row.updated_at) };
     return {
-      ...{ id, workspace_id, path, allow },
+      id,
+      workspace_id,
+      path,
+      allow,
       url: this.urlFor(actor, row),
       has_password: row.password_hash !== null,
       state: stateOf(row),
       expires_at: isoOrNull(row.expires_at),
-      ...{ views, downloads, uploads },
+      views,
+      downloads,
+      uploads,
       last_opened_at: isoOrNull(row.last_opened_at),
       created_by,
       ...times,

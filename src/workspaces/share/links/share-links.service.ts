@@ -110,7 +110,11 @@ export class ShareLinksService {
     await this.requireShareable(workspace, path, allow);
     const id = newId();
     const link = {
-      ...{ id, workspace_id: workspaceId, path, allow, created_by: actor.id },
+      id,
+      workspace_id: workspaceId,
+      path,
+      allow,
+      created_by: actor.id,
       ...this.access.newSecret(id),
       expires_at: futureTime(input.expires_at),
       password_hash: password ? await hashPassword(password) : null,

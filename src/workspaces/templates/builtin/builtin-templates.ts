@@ -51,7 +51,10 @@ export class BuiltinTemplates implements OnApplicationBootstrap {
     const bytes = contents.reduce((sum, file) => sum + file.bytes.length, 0);
     await this.database.transaction(unit =>
       this.templates.addBuiltin(unit, template, {
-        ...{ id: version.id, manifest, files: contents.length, bytes },
+        id: version.id,
+        manifest,
+        files: contents.length,
+        bytes,
       }),
     );
   }
@@ -62,7 +65,10 @@ function idOf(name: string): string {
   const hash = createHash('sha256').update(name).digest('hex');
   const variant = ((Number.parseInt(hash[16] ?? '0', 16) & 3) | 8).toString(16);
   return [
-    ...[hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`],
-    ...[`${variant}${hash.slice(17, 20)}`, hash.slice(20, 32)],
+    hash.slice(0, 8),
+    hash.slice(8, 12),
+    `8${hash.slice(13, 16)}`,
+    `${variant}${hash.slice(17, 20)}`,
+    hash.slice(20, 32),
   ].join('-');
 }

@@ -23,8 +23,12 @@ import { TemplatesStore, type VersionRow } from '../records/templates.store.js';
 
 /** What a clone never has, so that it does nothing by itself. */
 const DISARMED = [
-  ...['members', 'chats and their runs', 'secrets and connections', 'share links and forms that are open'],
-  ...['sites, servers and automations that run', 'hosts that sandboxes may connect to'],
+  'members',
+  'chats and their runs',
+  'secrets and connections',
+  'share links and forms that are open',
+  'sites, servers and automations that run',
+  'hosts that sandboxes may connect to',
 ];
 
 @Injectable()
@@ -88,15 +92,25 @@ export class CloneService implements OnModuleInit {
     return this.database.transaction(async unit => {
       await this.organizations.keep(unit, organization_id);
       const target = await this.workspaces.add(unit, {
-        ...{ organization_id, name, visibility: 'private', created_by: actor.id },
+        organization_id,
+        name,
+        visibility: 'private',
+        created_by: actor.id,
       });
       await this.templates.keepOrigin(unit, { workspace_id: target.id, ...source });
       const id = newId();
       await this.operations.add(unit, templateClone, {
-        ...{ id, actor_id: actor.id, organization_id, subject_id: target.id },
+        id,
+        actor_id: actor.id,
+        organization_id,
+        subject_id: target.id,
         input: {
-          ...{ template_id: template.id, version_id: version.id, target_id: target.id },
-          ...{ visibility: input.visibility, values, skipped: DISARMED },
+          template_id: template.id,
+          version_id: version.id,
+          target_id: target.id,
+          visibility: input.visibility,
+          values,
+          skipped: DISARMED,
         },
       });
       const audited = { type: 'workspace', id: target.id, organization_id, workspace_id: target.id };
@@ -104,7 +118,9 @@ export class CloneService implements OnModuleInit {
       await this.folders.create(target);
       await this.jobs.enqueue(unit, cloneFiles, newId(), { operation_id: id });
       const made = {
-        ...{ workspace_id: target.id, operation_id: id, skipped: [...DISARMED] },
+        workspace_id: target.id,
+        operation_id: id,
+        skipped: [...DISARMED],
         next_steps: stepsOf(version.manifest),
       };
       return unit.answers(await answer(unit, made));

@@ -6,8 +6,20 @@ export const IGNORE_FILE = '.atelierignore';
 const FOLDERS = new Set(['.git', '.atelier', '.ssh', '.aws', '.gnupg', 'node_modules']);
 /** Files that hold credentials. */
 const FILES = [
-  ...['.env*', '.netrc', '.npmrc', '.pypirc', '.git-credentials', 'id_rsa*', 'id_ed25519*', 'id_ecdsa*'],
-  ...['*.pem', '*.key', '*.p12', '*.pfx', '*.jks', '*.keystore'],
+  '.env*',
+  '.netrc',
+  '.npmrc',
+  '.pypirc',
+  '.git-credentials',
+  'id_rsa*',
+  'id_ed25519*',
+  'id_ecdsa*',
+  '*.pem',
+  '*.key',
+  '*.p12',
+  '*.pfx',
+  '*.jks',
+  '*.keystore',
 ];
 const MAX_PATTERNS = 100;
 const ENTRIES_IN_A_TURN = 500;

@@ -58,7 +58,11 @@ export class PublishService {
       const [id, versionId] = [newId(), newId()];
       const version = await this.templates.addVersion(unit, versionId, template.id, actor);
       await this.operations.add(unit, templatePublish, {
-        ...{ id, actor_id: actor.id, organization_id, subject_id: workspace_id, chain: actor.chain },
+        id,
+        actor_id: actor.id,
+        organization_id,
+        subject_id: workspace_id,
+        chain: actor.chain,
         input: {
           template_id: template.id,
           version_id: versionId,
@@ -89,7 +93,12 @@ export class PublishService {
     const name = input.name?.trim() ?? workspaceName;
     const slug = input.slug ?? slugOf(name);
     const made = await this.templates.add(unit, {
-      ...{ organization_id, workspace_id: id, slug, name, description: '', created_by: actor.id },
+      organization_id,
+      workspace_id: id,
+      slug,
+      name,
+      description: '',
+      created_by: actor.id,
       visibility: input.visibility ?? 'org',
     });
     const there = made ?? (await this.templates.bySlug(unit, organization_id, slug));

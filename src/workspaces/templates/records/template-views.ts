@@ -5,7 +5,13 @@ import type { TemplateRow, VersionRow } from './templates.store.js';
 export function templateView(row: TemplateRow): TemplateView {
   const { id, organization_id, slug, name, description, visibility, latest, latest_manifest } = row;
   return {
-    ...{ id, organization_id, slug, name, description, visibility, latest },
+    id,
+    organization_id,
+    slug,
+    name,
+    description,
+    visibility,
+    latest,
     parameters: (latest_manifest?.parameters ?? []).map(parameter => ({
       ...parameter,
       choices: [...parameter.choices],
@@ -18,7 +24,10 @@ export function templateView(row: TemplateRow): TemplateView {
 export function versionView(row: VersionRow, isPublisher: boolean): TemplateVersionView {
   const { number, state, files, published_by } = row;
   return {
-    ...{ number, state, files, published_by },
+    number,
+    state,
+    files,
+    published_by,
     bytes: Number(row.bytes),
     findings: isPublisher ? row.findings : [],
     skipped: isPublisher ? row.skipped : [],
