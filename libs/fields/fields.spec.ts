@@ -7,42 +7,23 @@ import { inputSchemaOf } from './json-schema.js';
 const Field = fieldsWith(name => `id of ${name}`);
 
 class Inner {
-  @Field.text('A name', { min: 1, example: 'x' })
-  name: string;
+  @Field.text('A name', { min: 1, example: 'x' }) name: string;
 }
 
 class Shape {
-  @Field.id('Which')
-  id: string;
-
-  @Field.integer('How many', { min: 1, max: 10, optional: true, example: 1 })
-  limit?: number;
-
-  @Field.boolean('Whether', { optional: true })
-  recursive?: boolean;
-
-  @Field.text('Tags', { optional: true, list: true, maxItems: 2, example: ['a'] })
-  tags?: string[];
-
-  @Field.object('One inside', () => Inner, { optional: true })
-  inner?: Inner;
-
-  @Field.object('Many inside', () => Inner, { optional: true, list: true })
-  many?: Inner[];
-
-  @Field.json('Anything', { optional: true })
-  anything?: unknown;
-
-  @Field.text('May be null', { optional: true, nullable: true, example: 'x' })
-  note?: string | null;
+  @Field.id('Which') id: string;
+  @Field.integer('How many', { min: 1, max: 10, optional: true, example: 1 }) limit?: number;
+  @Field.boolean('Whether', { optional: true }) recursive?: boolean;
+  @Field.text('Tags', { optional: true, list: true, maxItems: 2, example: ['a'] }) tags?: string[];
+  @Field.object('One inside', () => Inner, { optional: true }) inner?: Inner;
+  @Field.object('Many inside', () => Inner, { optional: true, list: true }) many?: Inner[];
+  @Field.json('Anything', { optional: true }) anything?: unknown;
+  @Field.text('May be null', { optional: true, nullable: true, example: 'x' }) note?: string | null;
 }
 
 class Required {
-  @Field.object('One inside', () => Inner)
-  one: Inner;
-
-  @Field.object('Many inside', () => Inner, { list: true })
-  many: Inner[];
+  @Field.object('One inside', () => Inner) one: Inner;
+  @Field.object('Many inside', () => Inner, { list: true }) many: Inner[];
 }
 
 const ID = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';

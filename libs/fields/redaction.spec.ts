@@ -7,25 +7,15 @@ import { redact } from './redaction.js';
 const Field = fieldsWith(() => 'id');
 
 class Inner {
-  @Field.text('A link that lets one in', { secret: true })
-  link: string;
-
-  @Field.integer('A count')
-  token: number;
+  @Field.text('A link that lets one in', { secret: true }) link: string;
+  @Field.integer('A count') token: number;
 }
 
 class Sample {
-  @Field.text('A name')
-  name: string;
-
-  @Field.text('A word', { format: 'password' })
-  word: string;
-
-  @Field.object('Some', () => Inner, { list: true })
-  inner: Inner[];
-
-  @Field.json('Anything')
-  free: unknown;
+  @Field.text('A name') name: string;
+  @Field.text('A word', { format: 'password' }) word: string;
+  @Field.object('Some', () => Inner, { list: true }) inner: Inner[];
+  @Field.json('Anything') free: unknown;
 }
 
 it('hides what the shape marks, at any depth, and what is named like a secret', () => {

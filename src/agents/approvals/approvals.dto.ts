@@ -8,8 +8,7 @@ import { EXPOSE_VERDICTS, type ExposeVerdict } from './approval-policies.store.j
 const POLICY_TEXT = 'auto: done at once, ask: a person is asked, deny: refused';
 
 export class ListApprovals extends PageInput {
-  @Field.id('Only those of this chat', { optional: true })
-  chat_id?: string;
+  @Field.id('Only those of this chat', { optional: true }) chat_id?: string;
 
   @Field.id('Only those of this workspace; with neither, those of calls on your own authority', {
     optional: true,
@@ -21,13 +20,11 @@ export class ListApprovals extends PageInput {
 }
 
 export class ApprovalId {
-  @Field.id('The approval')
-  approval_id: string;
+  @Field.id('The approval') approval_id: string;
 }
 
 export class DecideApproval extends ApprovalId {
-  @Field.choice('Whether the call may be made', ['allow', 'deny'])
-  decision: 'allow' | 'deny';
+  @Field.choice('Whether the call may be made', ['allow', 'deny']) decision: 'allow' | 'deny';
 
   @Field.choice(
     'What is allowed: this call, or this tool until the run ends; what exposes is allowed once',
@@ -59,54 +56,35 @@ export class ApprovalDecidersView {
 }
 
 class AskedView {
-  @Field.text('The tool, or the action', { example: 'file_delete' })
-  tool: string;
-
-  @Field.choice('What it does to the world', EFFECTS, { example: 'destructive' })
-  effect: string;
-
-  @Field.text('What is to be done, in words', { example: 'Delete a file or folder' })
-  summary: string;
-
-  @Field.object('Who may decide', () => ApprovalDecidersView)
-  deciders: ApprovalDecidersView;
+  @Field.text('The tool, or the action', { example: 'file_delete' }) tool: string;
+  @Field.choice('What it does to the world', EFFECTS, { example: 'destructive' }) effect: string;
+  @Field.text('What is to be done, in words', { example: 'Delete a file or folder' }) summary: string;
+  @Field.object('Who may decide', () => ApprovalDecidersView) deciders: ApprovalDecidersView;
 
   @Field.text('The page on which a person decides', {
     example: 'https://atelier.example/approvals/0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f',
   })
   link: string;
 
-  @Field.time('Until when it can be decided')
-  expires_at: string;
+  @Field.time('Until when it can be decided') expires_at: string;
 }
 
 /** A call for which a run waits until a person has decided about it. */
 export class WaitingForView extends AskedView {
-  @Field.id('The approval')
-  approval_id: string;
-
-  @Field.id('The run that asks: the one that waits, or a task of it')
-  call_id: string;
+  @Field.id('The approval') approval_id: string;
+  @Field.id('The run that asks: the one that waits, or a task of it') call_id: string;
 }
 
 export class ApprovalView extends AskedView {
-  @Field.id('The approval')
-  id: string;
+  @Field.id('The approval') id: string;
 
   @Field.choice('What is to be approved: a tool call of a run, or a call of an MCP client', APPROVAL_SUBJECTS)
   subject: string;
 
-  @Field.choice('How it stands', APPROVAL_STATUSES)
-  status: string;
-
-  @Field.id('Its workspace', { nullable: true })
-  workspace_id: string | null;
-
-  @Field.id('Its chat', { nullable: true })
-  chat_id: string | null;
-
-  @Field.id('The run that waits for it', { nullable: true })
-  call_id: string | null;
+  @Field.choice('How it stands', APPROVAL_STATUSES) status: string;
+  @Field.id('Its workspace', { nullable: true }) workspace_id: string | null;
+  @Field.id('Its chat', { nullable: true }) chat_id: string | null;
+  @Field.id('The run that waits for it', { nullable: true }) call_id: string | null;
 
   @Field.text("The model's id of the call", { nullable: true, example: 'call_1' })
   tool_call_id: string | null;
@@ -117,26 +95,13 @@ export class ApprovalView extends AskedView {
   })
   consequence: string | null;
 
-  @Field.json('What it is called with, without secrets', { example: { path: 'old' } })
-  input: unknown;
-
-  @Field.id('On whose authority the call is made')
-  requested_by: string;
-
-  @Field.choice('What was allowed', APPROVAL_SCOPES, { nullable: true })
-  scope: string | null;
-
-  @Field.text('What whoever decided had to say', { nullable: true, example: 'Go ahead' })
-  note: string | null;
-
-  @Field.id('Who decided', { nullable: true })
-  decided_by: string | null;
-
-  @Field.time('When it was decided', { nullable: true })
-  decided_at: string | null;
-
-  @Field.time('When it was asked for')
-  created_at: string;
+  @Field.json('What it is called with, without secrets', { example: { path: 'old' } }) input: unknown;
+  @Field.id('On whose authority the call is made') requested_by: string;
+  @Field.choice('What was allowed', APPROVAL_SCOPES, { nullable: true }) scope: string | null;
+  @Field.text('What whoever decided had to say', { nullable: true, example: 'Go ahead' }) note: string | null;
+  @Field.id('Who decided', { nullable: true }) decided_by: string | null;
+  @Field.time('When it was decided', { nullable: true }) decided_at: string | null;
+  @Field.time('When it was asked for') created_at: string;
 }
 
 export const ApprovalPage = PageOf(ApprovalView, 'ApprovalPage');
@@ -172,20 +137,14 @@ export class UpdateApprovalPolicy extends WorkspaceId {
 }
 
 export class ApprovalPolicyView extends WorkspaceId {
-  @Field.choice('What only reads', VERDICTS)
-  read: string;
-
-  @Field.choice('What changes something, bash included', VERDICTS)
-  write: string;
-
-  @Field.choice('What destroys', VERDICTS)
-  destructive: string;
+  @Field.choice('What only reads', VERDICTS) read: string;
+  @Field.choice('What changes something, bash included', VERDICTS) write: string;
+  @Field.choice('What destroys', VERDICTS) destructive: string;
 
   @Field.choice('What opens something to others, grants rights or loosens a guard', EXPOSE_VERDICTS)
   expose: string;
 
-  @Field.integer('Seconds for which a question stands', { example: 3600 })
-  deadline_seconds: number;
+  @Field.integer('Seconds for which a question stands', { example: 3600 }) deadline_seconds: number;
 
   @Field.boolean(
     'Nobody has set it: then agents do without asking what their own file names in full, and runs that a program started are refused what would have to be asked for',

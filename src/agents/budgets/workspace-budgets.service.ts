@@ -8,8 +8,7 @@ import { WorkspaceId, WorkspacesStore } from '../../workspaces/core/index.js';
 import { DuplicateService } from '../../workspaces/duplicate/index.js';
 
 export class SetWorkspaceBudget extends BudgetFields {
-  @Field.id('The workspace')
-  workspace_id: string;
+  @Field.id('The workspace') workspace_id: string;
 }
 
 /** What the agents of a workspace may spend, within what its organization may. */

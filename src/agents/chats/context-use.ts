@@ -14,9 +14,6 @@ export class ContextView {
   @Field.choice('Who counted: the provider with the newest step, or we by its size', SOURCES)
   source: (typeof SOURCES)[number];
 
-  @Field.text('The model whose window it is', MODEL)
-  model: string;
-
-  @Field.integer('The step after which it was counted', { example: 4 })
-  step: number;
+  @Field.text('The model whose window it is', MODEL) model: string;
+  @Field.integer('The step after which it was counted', { example: 4 }) step: number;
 }

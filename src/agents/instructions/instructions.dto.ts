@@ -9,8 +9,7 @@ const INSTRUCTIONS = {
 };
 
 export class ReadAgentInstructions {
-  @Field.id('The organization')
-  organization_id: string;
+  @Field.id('The organization') organization_id: string;
 }
 
 export class SetAgentInstructions extends ReadAgentInstructions {
@@ -22,9 +21,6 @@ export class SetAgentInstructions extends ReadAgentInstructions {
 }
 
 export class AgentInstructionsView {
-  @Field.text('What its agents are told; empty: nothing of its own', INSTRUCTIONS)
-  instructions: string;
-
-  @Field.time('When it was set; null: never', { nullable: true })
-  updated_at: string | null;
+  @Field.text('What its agents are told; empty: nothing of its own', INSTRUCTIONS) instructions: string;
+  @Field.time('When it was set; null: never', { nullable: true }) updated_at: string | null;
 }

@@ -54,8 +54,7 @@ export class CreateLoop extends WorkspaceId {
   })
   agent_name?: string;
 
-  @Field.text("Model; absent: the agent's, else the default", { ...MODEL, optional: true })
-  model?: string;
+  @Field.text("Model; absent: the agent's, else the default", { ...MODEL, optional: true }) model?: string;
 
   @Field.integer('Most iterations', { min: 1, max: 50, optional: true, default: 5, example: 5 })
   max_iterations?: number;
@@ -94,13 +93,11 @@ export class CreateLoop extends WorkspaceId {
 }
 
 export class LoopId {
-  @Field.id('The loop')
-  id: string;
+  @Field.id('The loop') id: string;
 }
 
 export class ListLoops extends PageInput {
-  @Field.id('Only those of this workspace', { optional: true })
-  workspace_id?: string;
+  @Field.id('Only those of this workspace', { optional: true }) workspace_id?: string;
 
   @Field.choice('Only those that stand so', LOOP_STATES, { optional: true })
   state?: (typeof LOOP_STATES)[number];
@@ -138,8 +135,7 @@ export class ResumeLoop extends LoopId {
 }
 
 export class PinnedCheckView {
-  @Field.choice('What runs it', LANGUAGES)
-  run: string;
+  @Field.choice('What runs it', LANGUAGES) run: string;
 
   @Field.text('The file that it was read from; null: it was given as it is', {
     nullable: true,
@@ -147,79 +143,49 @@ export class PinnedCheckView {
   })
   path: string | null;
 
-  @Field.text('SHA-256 of its bytes', { example: 'b5bb9d80…' })
-  sha256: string;
-
-  @Field.integer('How many bytes it has', { example: 120 })
-  bytes: number;
+  @Field.text('SHA-256 of its bytes', { example: 'b5bb9d80…' }) sha256: string;
+  @Field.integer('How many bytes it has', { example: 120 }) bytes: number;
 }
 
 export class CriterionView {
-  @Field.text('By which verdicts name it', { example: 'c1' })
-  id: string;
-
-  @Field.text('What it asks for', { example: 'names each city with its country' })
-  text: string;
+  @Field.text('By which verdicts name it', { example: 'c1' }) id: string;
+  @Field.text('What it asks for', { example: 'names each city with its country' }) text: string;
 }
 
 export class RubricView {
-  @Field.text('As it was given', { example: '- names each city with its country' })
-  text: string;
-
-  @Field.object('What is graded one by one', () => CriterionView, { list: true })
-  criteria: CriterionView[];
-
-  @Field.text('The model that grades', MODEL)
-  model: string;
+  @Field.text('As it was given', { example: '- names each city with its country' }) text: string;
+  @Field.object('What is graded one by one', () => CriterionView, { list: true }) criteria: CriterionView[];
+  @Field.text('The model that grades', MODEL) model: string;
 }
 
 export class GoalView {
-  @Field.object('The check', () => PinnedCheckView, { nullable: true })
-  check: PinnedCheckView | null;
-
-  @Field.json('The JSON Schema of the last message', { nullable: true, example: null })
-  schema: unknown;
-
-  @Field.object('The rubric', () => RubricView, { nullable: true })
-  rubric: RubricView | null;
+  @Field.object('The check', () => PinnedCheckView, { nullable: true }) check: PinnedCheckView | null;
+  @Field.json('The JSON Schema of the last message', { nullable: true, example: null }) schema: unknown;
+  @Field.object('The rubric', () => RubricView, { nullable: true }) rubric: RubricView | null;
 }
 
 export class CheckResultView {
-  @Field.choice('What was looked at', ['check', 'schema'])
-  kind: string;
-
-  @Field.boolean('Whether it holds')
-  met: boolean;
+  @Field.choice('What was looked at', ['check', 'schema']) kind: string;
+  @Field.boolean('Whether it holds') met: boolean;
 
   @Field.text('The end of what the check printed, or what is wrong by the schema', { example: 'exit code 1' })
   detail: string;
 }
 
 export class GradeView {
-  @Field.text('The criterion', { example: 'c1' })
-  id: string;
-
-  @Field.boolean('Whether it is met')
-  met: boolean;
-
-  @Field.text('What shows it', { example: 'report.md names Lima without its country' })
-  evidence: string;
+  @Field.text('The criterion', { example: 'c1' }) id: string;
+  @Field.boolean('Whether it is met') met: boolean;
+  @Field.text('What shows it', { example: 'report.md names Lima without its country' }) evidence: string;
 }
 
 export class VerdictView {
-  @Field.object('Each criterion', () => GradeView, { list: true })
-  criteria: GradeView[];
-
-  @Field.text('In a few words', { example: 'One city is without its country.' })
-  summary: string;
+  @Field.object('Each criterion', () => GradeView, { list: true }) criteria: GradeView[];
+  @Field.text('In a few words', { example: 'One city is without its country.' }) summary: string;
 }
 
 export class IterationView {
-  @Field.integer('From 1', { example: 1 })
-  number: number;
-
-  @Field.id('The run')
-  call_id: string;
+  @Field.integer('From 1', { example: 1 }) number: number;
+  @Field.id('The run') call_id: string;
 
   @Field.text('Why the run ended; null: it is at work', { nullable: true, example: 'end_turn' })
   stop_reason: string | null;
@@ -246,25 +212,15 @@ export class IterationView {
   @Field.number('Cost of its grading in USD; null where it is not known', { nullable: true, example: 0.004 })
   grading_usd: number | null;
 
-  @Field.time('When it began')
-  started_at: string;
-
-  @Field.time('When its run ended', { nullable: true })
-  ended_at: string | null;
-
-  @Field.time('When it was graded', { nullable: true })
-  graded_at: string | null;
+  @Field.time('When it began') started_at: string;
+  @Field.time('When its run ended', { nullable: true }) ended_at: string | null;
+  @Field.time('When it was graded', { nullable: true }) graded_at: string | null;
 }
 
 export class LoopView extends LoopId {
-  @Field.id('The workspace')
-  workspace_id: string;
-
-  @Field.id('The chat that its runs are in')
-  chat_id: string;
-
-  @Field.choice('Whether it goes on; error where it ended with that outcome', STATUSES)
-  status: string;
+  @Field.id('The workspace') workspace_id: string;
+  @Field.id('The chat that its runs are in') chat_id: string;
+  @Field.choice('Whether it goes on; error where it ended with that outcome', STATUSES) status: string;
 
   @Field.choice(
     'waiting: its next iteration is due at next_at; running: its agent is at work; grading: what it left is looked at; done: it has ended',
@@ -272,8 +228,7 @@ export class LoopView extends LoopId {
   )
   state: string;
 
-  @Field.choice('How it ended', OUTCOMES, { nullable: true })
-  outcome: string | null;
+  @Field.choice('How it ended', OUTCOMES, { nullable: true }) outcome: string | null;
 
   @Field.text('Why it ended, in a sentence', { nullable: true, example: 'All that was pinned holds' })
   reason: string | null;
@@ -284,35 +239,19 @@ export class LoopView extends LoopId {
   @Field.text('The subagent; null: the default assistant', { nullable: true, ...AGENT_NAME })
   agent_name: string | null;
 
-  @Field.text('The model of its agent', MODEL)
-  model: string;
-
-  @Field.object('What must hold', () => GoalView)
-  until: GoalView;
-
-  @Field.choice('What an iteration sees of those before it', CONTEXTS)
-  context: string;
-
-  @Field.integer('Seconds between an iteration and the next', { example: 0 })
-  interval_seconds: number;
+  @Field.text('The model of its agent', MODEL) model: string;
+  @Field.object('What must hold', () => GoalView) until: GoalView;
+  @Field.choice('What an iteration sees of those before it', CONTEXTS) context: string;
+  @Field.integer('Seconds between an iteration and the next', { example: 0 }) interval_seconds: number;
 
   @Field.integer('Iterations in a row without any change after which it ends as stalled', { example: 3 })
   stall_after: number;
 
-  @Field.choice('When a call needs an approval', ON_APPROVAL, { nullable: true })
-  on_approval: string | null;
-
-  @Field.integer('Most iterations', { example: 5 })
-  max_iterations: number;
-
-  @Field.object('Limits of all its iterations together', () => LoopBudgetInput)
-  budget: LoopBudgetInput;
-
-  @Field.integer('The iteration that it is in; 0: it has not begun', { example: 1 })
-  iteration: number;
-
-  @Field.id('The run of that iteration', { nullable: true })
-  call_id: string | null;
+  @Field.choice('When a call needs an approval', ON_APPROVAL, { nullable: true }) on_approval: string | null;
+  @Field.integer('Most iterations', { example: 5 }) max_iterations: number;
+  @Field.object('Limits of all its iterations together', () => LoopBudgetInput) budget: LoopBudgetInput;
+  @Field.integer('The iteration that it is in; 0: it has not begun', { example: 1 }) iteration: number;
+  @Field.id('The run of that iteration', { nullable: true }) call_id: string | null;
 
   @Field.number('Spent so far on runs and grading, in USD; null where a price is not known', {
     nullable: true,
@@ -320,20 +259,11 @@ export class LoopView extends LoopId {
   })
   spent_usd: number | null;
 
-  @Field.number('Seconds of work and grading so far', { example: 42.5 })
-  spent_seconds: number;
-
-  @Field.time('When its next iteration is due', { nullable: true })
-  next_at: string | null;
-
-  @Field.id('Who made it')
-  created_by: string;
-
-  @Field.time('When it was made')
-  created_at: string;
-
-  @Field.time('When it ended', { nullable: true })
-  finished_at: string | null;
+  @Field.number('Seconds of work and grading so far', { example: 42.5 }) spent_seconds: number;
+  @Field.time('When its next iteration is due', { nullable: true }) next_at: string | null;
+  @Field.id('Who made it') created_by: string;
+  @Field.time('When it was made') created_at: string;
+  @Field.time('When it ended', { nullable: true }) finished_at: string | null;
 }
 
 export class LoopRecordView extends LoopView {

@@ -44,11 +44,8 @@ export class SendMessage {
   @Field.id('The chat; one that does not exist is made under this id; absent: a new chat', { optional: true })
   chat_id?: string;
 
-  @Field.id('Workspace of a new chat', { optional: true, shown: true })
-  workspace_id?: string;
-
-  @Field.id('Organization of a new chat', { optional: true })
-  organization_id?: string;
+  @Field.id('Workspace of a new chat', { optional: true, shown: true }) workspace_id?: string;
+  @Field.id('Organization of a new chat', { optional: true }) organization_id?: string;
 
   @Field.text("Subagent of a new chat, of the workspace's .agents/ folder", { ...AGENT_NAME, optional: true })
   agent_name?: string;
@@ -94,41 +91,27 @@ export class SendMessage {
   )
   response_schema?: unknown;
 
-  @Field.object('Limits of this run', () => RunBudgetInput, { optional: true })
-  budget?: RunBudgetInput;
+  @Field.object('Limits of this run', () => RunBudgetInput, { optional: true }) budget?: RunBudgetInput;
 }
 
 export class SentView {
-  @Field.id('The run')
-  call_id: string;
-
-  @Field.id('The chat')
-  chat_id: string;
-
-  @Field.id('The message')
-  message_id: string;
-
-  @Field.choice('Always pending', ['pending'])
-  status: string;
-
-  @Field.choice('How it was delivered', DELIVERIES)
-  delivery: string;
-
-  @Field.integer('How many runs of the chat come first', { example: 0 })
-  queue_position: number;
+  @Field.id('The run') call_id: string;
+  @Field.id('The chat') chat_id: string;
+  @Field.id('The message') message_id: string;
+  @Field.choice('Always pending', ['pending']) status: string;
+  @Field.choice('How it was delivered', DELIVERIES) delivery: string;
+  @Field.integer('How many runs of the chat come first', { example: 0 }) queue_position: number;
 
   @Field.id('The run in flight that it is to enter, where it steers one', { optional: true })
   into_call_id?: string;
 }
 
 export class ListQueue extends PageInput {
-  @Field.id('The chat')
-  chat_id: string;
+  @Field.id('The chat') chat_id: string;
 }
 
 export class QueuedMessageId {
-  @Field.id('The message')
-  message_id: string;
+  @Field.id('The message') message_id: string;
 }
 
 export class EditQueuedMessage extends QueuedMessageId {
@@ -153,17 +136,10 @@ export class EditQueuedMessage extends QueuedMessageId {
 }
 
 export class QueuedMessageView {
-  @Field.id('The message')
-  message_id: string;
-
-  @Field.id('Its run')
-  call_id: string;
-
-  @Field.id('Its chat')
-  chat_id: string;
-
-  @Field.text('Its text', { max: 1_000_000, example: 'run date' })
-  message: string;
+  @Field.id('The message') message_id: string;
+  @Field.id('Its run') call_id: string;
+  @Field.id('Its chat') chat_id: string;
+  @Field.text('Its text', { max: 1_000_000, example: 'run date' }) message: string;
 
   @Field.choice('How it is delivered; steer: it enters the run in flight at its next step', DELIVERIES)
   delivery: string;
@@ -171,16 +147,12 @@ export class QueuedMessageView {
   @Field.integer('How many runs of the chat come first; 0: it is about to begin', { example: 1 })
   position: number;
 
-  @Field.time('When it was accepted')
-  created_at: string;
+  @Field.time('When it was accepted') created_at: string;
 }
 
 export const QueuedMessagePage = PageOf(QueuedMessageView, 'QueuedMessagePage');
 
 export class WithdrawnView {
-  @Field.id('The message')
-  message_id: string;
-
-  @Field.boolean('Always true')
-  withdrawn: boolean;
+  @Field.id('The message') message_id: string;
+  @Field.boolean('Always true') withdrawn: boolean;
 }

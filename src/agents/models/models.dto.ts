@@ -11,11 +11,8 @@ export class ListModels {
 }
 
 export class PriceView {
-  @Field.number('USD per million input tokens', { example: 3 })
-  input: number;
-
-  @Field.number('USD per million output tokens', { example: 15 })
-  output: number;
+  @Field.number('USD per million input tokens', { example: 3 }) input: number;
+  @Field.number('USD per million output tokens', { example: 15 }) output: number;
 
   @Field.number('USD per million tokens read from the cache', { nullable: true, example: 0.3 })
   cache_read: number | null;
@@ -25,20 +22,11 @@ export class PriceView {
 }
 
 export class ModelView {
-  @Field.text('Name to use as `model`', { example: 'anthropic/claude-sonnet-4-5' })
-  id: string;
-
-  @Field.text('Who serves it', { example: 'anthropic' })
-  provider: string;
-
-  @Field.text('Its name there', { example: 'claude-sonnet-4-5' })
-  name: string;
-
-  @Field.boolean('Whether the organization can use it')
-  enabled: boolean;
-
-  @Field.boolean('Whether it is used when none is named')
-  default: boolean;
+  @Field.text('Name to use as `model`', { example: 'anthropic/claude-sonnet-4-5' }) id: string;
+  @Field.text('Who serves it', { example: 'anthropic' }) provider: string;
+  @Field.text('Its name there', { example: 'claude-sonnet-4-5' }) name: string;
+  @Field.boolean('Whether the organization can use it') enabled: boolean;
+  @Field.boolean('Whether it is used when none is named') default: boolean;
 
   @Field.integer('Tokens that it can take in; null: not known', { nullable: true, example: 200000 })
   context_window: number | null;
@@ -49,8 +37,7 @@ export class ModelView {
   })
   input: string[];
 
-  @Field.object('Its price; null: not known', () => PriceView, { nullable: true })
-  price: PriceView | null;
+  @Field.object('Its price; null: not known', () => PriceView, { nullable: true }) price: PriceView | null;
 
   @Field.text('Why it cannot be used', {
     optional: true,
@@ -60,11 +47,8 @@ export class ModelView {
 }
 
 export class ModelsView {
-  @Field.object('The models', () => ModelView, { list: true })
-  items: ModelView[];
-
-  @Field.text('Always null: the list is short', { nullable: true })
-  next_cursor: null;
+  @Field.object('The models', () => ModelView, { list: true }) items: ModelView[];
+  @Field.text('Always null: the list is short', { nullable: true }) next_cursor: null;
 }
 
 const MODEL_ID = { min: 1, max: 200 };
@@ -74,8 +58,7 @@ const NEW_MODELS_MEANING =
   'Whether listed models that appear later are enabled; one that a provider has but that is not listed is used only where `enabled` names it';
 
 export class ReadModelSettings {
-  @Field.id('The organization')
-  organization_id: string;
+  @Field.id('The organization') organization_id: string;
 }
 
 export class UpdateModelSettings extends ReadModelSettings {
@@ -116,8 +99,7 @@ export class ModelSettingsView {
   })
   enabled: string[];
 
-  @Field.text('The other known ones', { ...MODEL_ID, list: true, example: [] })
-  disabled: string[];
+  @Field.text('The other known ones', { ...MODEL_ID, list: true, example: [] }) disabled: string[];
 
   @Field.text("Used when none is named; null: the installation's, else the first enabled", {
     ...MODEL_ID,
@@ -126,9 +108,6 @@ export class ModelSettingsView {
   })
   default: string | null;
 
-  @Field.text(FALLBACK_MEANING, { ...MODEL_ID, list: true, example: ['atelier/demo'] })
-  fallback: string[];
-
-  @Field.choice(NEW_MODELS_MEANING, NEW_MODELS)
-  new_models: (typeof NEW_MODELS)[number];
+  @Field.text(FALLBACK_MEANING, { ...MODEL_ID, list: true, example: ['atelier/demo'] }) fallback: string[];
+  @Field.choice(NEW_MODELS_MEANING, NEW_MODELS) new_models: (typeof NEW_MODELS)[number];
 }

@@ -2,8 +2,7 @@ import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { MAX_ANSWER, MAX_CHOICES, QUESTION_STATUSES, QuestionChoice } from './question.js';
 
 export class ListQuestions extends PageInput {
-  @Field.id('Only those of this chat', { optional: true })
-  chat_id?: string;
+  @Field.id('Only those of this chat', { optional: true }) chat_id?: string;
 
   @Field.id('Only those of this workspace; with neither, those that you are asked', { optional: true })
   workspace_id?: string;
@@ -13,8 +12,7 @@ export class ListQuestions extends PageInput {
 }
 
 export class QuestionId {
-  @Field.id('The question')
-  question_id: string;
+  @Field.id('The question') question_id: string;
 }
 
 const LABEL = { min: 1, max: 200, list: true, maxItems: MAX_CHOICES, example: ['PostgreSQL'] } as const;
@@ -36,8 +34,7 @@ export class AnswerQuestion extends QuestionId {
 }
 
 export class AnswerView {
-  @Field.text('The labels of what was chosen', LABEL)
-  choices: string[];
+  @Field.text('The labels of what was chosen', LABEL) choices: string[];
 
   @Field.text('In their own words', { max: MAX_ANSWER, nullable: true, example: 'The one on the server' })
   text: string | null;
@@ -45,14 +42,9 @@ export class AnswerView {
 
 /** A question that a run waits to have answered. */
 export class OpenQuestionView {
-  @Field.id('The question')
-  id: string;
-
-  @Field.id('The run that asks: the one that waits, or a task of it')
-  call_id: string;
-
-  @Field.text('What is asked', { example: 'Which database is it to be?' })
-  question: string;
+  @Field.id('The question') id: string;
+  @Field.id('The run that asks: the one that waits, or a task of it') call_id: string;
+  @Field.text('What is asked', { example: 'Which database is it to be?' }) question: string;
 
   @Field.object('What can be chosen; none: the answer is a text', () => QuestionChoice, {
     list: true,
@@ -60,48 +52,33 @@ export class OpenQuestionView {
   })
   choices: QuestionChoice[];
 
-  @Field.boolean('Whether several can be chosen', { example: false })
-  multiple: boolean;
+  @Field.boolean('Whether several can be chosen', { example: false }) multiple: boolean;
 
   @Field.boolean('Whether a text is taken, beside a choice or instead of one', { example: true })
   allow_text: boolean;
 
-  @Field.id('Who is asked: the person for whom the run works')
-  asked_of: string;
+  @Field.id('Who is asked: the person for whom the run works') asked_of: string;
 
   @Field.text('The page on which a person answers', {
     example: 'https://atelier.example/questions/0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f',
   })
   link: string;
 
-  @Field.time('Until when it can be answered; then the run goes on without an answer')
-  expires_at: string;
+  @Field.time('Until when it can be answered; then the run goes on without an answer') expires_at: string;
 }
 
 export class QuestionView extends OpenQuestionView {
-  @Field.choice('How it stands', QUESTION_STATUSES)
-  status: string;
-
-  @Field.id('Its chat')
-  chat_id: string;
-
-  @Field.id('Its workspace', { nullable: true })
-  workspace_id: string | null;
-
-  @Field.text("The model's id of the call", { example: 'call_1' })
-  tool_call_id: string;
+  @Field.choice('How it stands', QUESTION_STATUSES) status: string;
+  @Field.id('Its chat') chat_id: string;
+  @Field.id('Its workspace', { nullable: true }) workspace_id: string | null;
+  @Field.text("The model's id of the call", { example: 'call_1' }) tool_call_id: string;
 
   @Field.object('The answer; null: there is none', () => AnswerView, { nullable: true })
   answer: AnswerView | null;
 
-  @Field.id('Who answered', { nullable: true })
-  answered_by: string | null;
-
-  @Field.time('When it was answered', { nullable: true })
-  answered_at: string | null;
-
-  @Field.time('When it was asked')
-  created_at: string;
+  @Field.id('Who answered', { nullable: true }) answered_by: string | null;
+  @Field.time('When it was answered', { nullable: true }) answered_at: string | null;
+  @Field.time('When it was asked') created_at: string;
 }
 
 export const QuestionPage = PageOf(QuestionView, 'QuestionPage');

@@ -7,13 +7,11 @@ import { OpenQuestionView } from '../questions/index.js';
 import { RUN_STATES } from './run-state.js';
 
 export class RunId {
-  @Field.id('The run')
-  call_id: string;
+  @Field.id('The run') call_id: string;
 }
 
 export class RunStatusInput extends RunId {
-  @Field.id('The chat it belongs to', { optional: true })
-  chat_id?: string;
+  @Field.id('The chat it belongs to', { optional: true }) chat_id?: string;
 
   @Field.integer('Seconds to wait for its end', { min: 0, max: 60, optional: true, default: 0, example: 30 })
   wait?: number;
@@ -22,24 +20,17 @@ export class RunStatusInput extends RunId {
 const AFTER = { min: 0, optional: true, example: 0 };
 
 export class RunEventsInput extends RunId {
-  @Field.integer('Only events after this number; instead of Last-Event-ID', AFTER)
-  after?: number;
+  @Field.integer('Only events after this number; instead of Last-Event-ID', AFTER) after?: number;
 }
 
 export class ChatEventsInput {
-  @Field.id('The chat')
-  id: string;
-
-  @Field.integer('Only events after this number; instead of Last-Event-ID', AFTER)
-  after?: number;
+  @Field.id('The chat') id: string;
+  @Field.integer('Only events after this number; instead of Last-Event-ID', AFTER) after?: number;
 }
 
 export class UsageView {
-  @Field.integer('Tokens that went in', { nullable: true, example: 812 })
-  input_tokens: number | null;
-
-  @Field.integer('Tokens that came out', { nullable: true, example: 96 })
-  output_tokens: number | null;
+  @Field.integer('Tokens that went in', { nullable: true, example: 812 }) input_tokens: number | null;
+  @Field.integer('Tokens that came out', { nullable: true, example: 96 }) output_tokens: number | null;
 
   @Field.integer('Of those that went in, read from the cache', { nullable: true, example: 0 })
   cache_read_tokens: number | null;
@@ -52,22 +43,14 @@ export class UsageView {
 }
 
 export class RunFaultView {
-  @Field.text('What went wrong', { example: 'The model provider refused the API key' })
-  message: string;
-
-  @Field.text('Kind of fault', { example: 'model_auth' })
-  type: string;
+  @Field.text('What went wrong', { example: 'The model provider refused the API key' }) message: string;
+  @Field.text('Kind of fault', { example: 'model_auth' }) type: string;
 }
 
 export class ToolOutputView {
-  @Field.text("The model's id of the call", { example: 'call_1' })
-  id: string;
-
-  @Field.text('The tool', { example: 'bash' })
-  tool: string;
-
-  @Field.json('What it was called with', { example: { command: 'date' } })
-  input: unknown;
+  @Field.text("The model's id of the call", { example: 'call_1' }) id: string;
+  @Field.text('The tool', { example: 'bash' }) tool: string;
+  @Field.json('What it was called with', { example: { command: 'date' } }) input: unknown;
 
   @Field.text('What it gave back; null: not finished', {
     nullable: true,
@@ -76,16 +59,14 @@ export class ToolOutputView {
   })
   output: string | null;
 
-  @Field.boolean('Whether it failed', { example: false })
-  is_error: boolean;
+  @Field.boolean('Whether it failed', { example: false }) is_error: boolean;
 
   @Field.integer('How long it took, in milliseconds', { nullable: true, example: 24 })
   duration_ms: number | null;
 }
 
 export class RunResultView {
-  @Field.text('What the agent answered', { max: 1_000_000, example: 'It is Saturday.' })
-  response: string;
+  @Field.text('What the agent answered', { max: 1_000_000, example: 'It is Saturday.' }) response: string;
 
   @Field.json('The answer as JSON, valid against response_schema, where the message had one', {
     optional: true,
@@ -98,29 +79,17 @@ export class RunResultView {
 }
 
 export class InjectedView {
-  @Field.id('The run')
-  call_id: string;
-
-  @Field.integer('The step of it before which the message came', { example: 3 })
-  step: number;
+  @Field.id('The run') call_id: string;
+  @Field.integer('The step of it before which the message came', { example: 3 }) step: number;
 }
 
 /** What is shown of every run. */
 export class RunHeadView extends RunId {
-  @Field.id('Its chat')
-  chat_id: string;
-
-  @Field.choice('Whether it is in flight', RUN_STATUSES)
-  status: string;
-
-  @Field.choice('Where exactly it is', RUN_STATES)
-  state: string;
-
-  @Field.text('Why it ended', { nullable: true, example: 'end_turn' })
-  stop_reason: string | null;
-
-  @Field.text('The model asked for', MODEL)
-  model: string;
+  @Field.id('Its chat') chat_id: string;
+  @Field.choice('Whether it is in flight', RUN_STATUSES) status: string;
+  @Field.choice('Where exactly it is', RUN_STATES) state: string;
+  @Field.text('Why it ended', { nullable: true, example: 'end_turn' }) stop_reason: string | null;
+  @Field.text('The model asked for', MODEL) model: string;
 
   @Field.number('Cost so far in USD, without its tasks; null: a price is not known', {
     nullable: true,
@@ -128,11 +97,8 @@ export class RunHeadView extends RunId {
   })
   cost_usd: number | null;
 
-  @Field.time('When it was accepted')
-  created_at: string;
-
-  @Field.time('When it ended', { nullable: true })
-  finished_at: string | null;
+  @Field.time('When it was accepted') created_at: string;
+  @Field.time('When it ended', { nullable: true }) finished_at: string | null;
 }
 
 export class RunStatusView extends RunHeadView {
@@ -172,24 +138,19 @@ export class RunStatusView extends RunHeadView {
   )
   injected_into: InjectedView | null;
 
-  @Field.object('Tokens so far', () => UsageView)
-  usage: UsageView;
+  @Field.object('Tokens so far', () => UsageView) usage: UsageView;
 
   @Field.object('How full its context is, after its newest step; null: it had none', () => ContextView, {
     nullable: true,
   })
   context: ContextView | null;
 
-  @Field.time('When a worker first claimed it', { nullable: true })
-  started_at: string | null;
+  @Field.time('When a worker first claimed it', { nullable: true }) started_at: string | null;
 }
 
 export class StopRuns {
-  @Field.id('The run to stop; or name its chat', { optional: true })
-  call_id?: string;
-
-  @Field.id('The chat whose run in flight is stopped', { optional: true, shown: true })
-  chat_id?: string;
+  @Field.id('The run to stop; or name its chat', { optional: true }) call_id?: string;
+  @Field.id('The chat whose run in flight is stopped', { optional: true, shown: true }) chat_id?: string;
 
   @Field.boolean('Also withdraw what waits in the chat', { optional: true, default: false, example: false })
   clear_queue?: boolean;

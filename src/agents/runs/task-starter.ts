@@ -30,8 +30,7 @@ import { TasksStore } from './tasks.store.js';
 
 /** What the tool takes by which an agent hands work to a subagent. */
 export class TaskInput {
-  @Field.text('Name of the agent', { ...AGENT_NAME, min: 1 })
-  agent: string;
+  @Field.text('Name of the agent', { ...AGENT_NAME, min: 1 }) agent: string;
 
   @Field.text('All that it needs to know: it sees nothing of this conversation', {
     min: 1,

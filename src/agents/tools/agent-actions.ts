@@ -37,27 +37,21 @@ class SearchActions {
   @Field.text('What is to be done, in a few words; absent: every action', { max: 500, optional: true })
   query?: string;
 
-  @Field.choice('Only actions with this effect', EFFECTS, { optional: true })
-  effect?: Effect;
-
-  @Field.integer('Most actions to list', { min: 1, max: 100, optional: true })
-  limit?: number;
+  @Field.choice('Only actions with this effect', EFFECTS, { optional: true }) effect?: Effect;
+  @Field.integer('Most actions to list', { min: 1, max: 100, optional: true }) limit?: number;
 }
 
 class DescribeAction {
-  @Field.text('Name of the action', { max: 64, example: 'chat_list' })
-  name: string;
+  @Field.text('Name of the action', { max: 64, example: 'chat_list' }) name: string;
 }
 
 class RunAction {
-  @Field.text('Name of the action', { max: 64, example: 'chat_list' })
-  name: string;
+  @Field.text('Name of the action', { max: 64, example: 'chat_list' }) name: string;
 
   @Field.json('Its input, as its input_schema says; workspace_id is filled in', { optional: true })
   input?: unknown;
 
-  @Field.boolean('Only check whether it could be run', { optional: true })
-  dry_run?: boolean;
+  @Field.boolean('Only check whether it could be run', { optional: true }) dry_run?: boolean;
 }
 
 /** The tool that runs an action. */

@@ -11,8 +11,7 @@ const ID = { min: 1, max: 16, example: 'c1' };
 const NO_SESSION = 'Commands run in the background of a session: name it';
 
 class BashOutputInput {
-  @Field.text('As bash gave it', ID)
-  id: string;
+  @Field.text('As bash gave it', ID) id: string;
 
   @Field.text('Show only lines that match (grep -E)', {
     min: 1,
@@ -24,8 +23,7 @@ class BashOutputInput {
 }
 
 class BashKillInput {
-  @Field.text('As bash gave it', ID)
-  id: string;
+  @Field.text('As bash gave it', ID) id: string;
 }
 
 /** `bash_output`: what is new of the output of a command in the background. */

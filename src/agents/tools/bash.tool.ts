@@ -18,8 +18,7 @@ export const BASH = 'bash';
 const MAX_NAMED = 100;
 
 class BashInput {
-  @Field.text('Script for bash', { min: 1, max: 100_000, example: 'ls -la' })
-  command: string;
+  @Field.text('Script for bash', { min: 1, max: 100_000, example: 'ls -la' }) command: string;
 
   @Field.integer('Seconds after which it is killed', {
     min: 1,

@@ -28,28 +28,19 @@ export class SearchTools {
   @Field.text('Only tools of the connector with this slug', { max: 30, optional: true, example: 'linear' })
   connector?: string;
 
-  @Field.integer('Most tools to list', { min: 1, max: 50, optional: true })
-  limit?: number;
+  @Field.integer('Most tools to list', { min: 1, max: 50, optional: true }) limit?: number;
 }
 
 export class RunTool {
-  @Field.text('Name of the tool', { max: 64, example: 'mcp__linear__create_issue' })
-  name: string;
-
-  @Field.json('Its input, as its input_schema says', { optional: true })
-  input?: unknown;
+  @Field.text('Name of the tool', { max: 64, example: 'mcp__linear__create_issue' }) name: string;
+  @Field.json('Its input, as its input_schema says', { optional: true }) input?: unknown;
 }
 
 /** What the ledger says of a call that was made; its answer is with the run. */
 class CallRecord {
-  @Field.boolean('Whether the server says that it failed')
-  is_error: boolean;
-
-  @Field.integer('Characters of the answer')
-  characters: number;
-
-  @Field.integer('Files that came with it')
-  files: number;
+  @Field.boolean('Whether the server says that it failed') is_error: boolean;
+  @Field.integer('Characters of the answer') characters: number;
+  @Field.integer('Files that came with it') files: number;
 }
 
 /** The tools of connectors as one agent run may use them. Refusals are results for the model; internal faults are thrown. */

@@ -31,8 +31,7 @@ class GivenStep {
   })
   title: string;
 
-  @Field.choice('How it stands', STEP_STATUSES)
-  status: PlanStep['status'];
+  @Field.choice('How it stands', STEP_STATUSES) status: PlanStep['status'];
 }
 
 class PlanInput {

@@ -17,8 +17,7 @@ import {
 import { ToolProviders } from './toolbox.js';
 
 class SkillInput {
-  @Field.text('Name of the skill', { min: 1, max: 64, example: 'release-notes' })
-  name: string;
+  @Field.text('Name of the skill', { min: 1, max: 64, example: 'release-notes' }) name: string;
 }
 
 const OFFER = {

@@ -15,11 +15,8 @@ export const SESSION_NAME = {
 };
 
 export class RunTool extends WorkspaceId {
-  @Field.text('Name of the tool', NAME)
-  tool_name: string;
-
-  @Field.json('What the tool takes, as its input_schema says', { example: { command: 'ls' } })
-  input: unknown;
+  @Field.text('Name of the tool', NAME) tool_name: string;
+  @Field.json('What the tool takes, as its input_schema says', { example: { command: 'ls' } }) input: unknown;
 
   @Field.text(
     'Of bash, bash_output and bash_kill: name of a session of the caller to go on in, or to begin',
@@ -32,48 +29,36 @@ export class RunTool extends WorkspaceId {
 }
 
 export class ToolView {
-  @Field.text('Name of the tool', NAME)
-  name: string;
+  @Field.text('Name of the tool', NAME) name: string;
 
   @Field.text('What it does, as a model is told', { example: 'Read a text file of the workspace.' })
   description: string;
 
-  @Field.choice('What it does to the workspace', EFFECTS)
-  effect: string;
+  @Field.choice('What it does to the workspace', EFFECTS) effect: string;
 
   @Field.json('JSON Schema of its input', { example: { type: 'object', properties: {} } })
   input_schema: Record<string, unknown>;
 
-  @Field.boolean('Whether it can be used here, by this caller')
-  available: boolean;
-
-  @Field.text('Why it cannot', { nullable: true, example: null })
-  reason: string | null;
+  @Field.boolean('Whether it can be used here, by this caller') available: boolean;
+  @Field.text('Why it cannot', { nullable: true, example: null }) reason: string | null;
 }
 
 export class ToolImageView {
-  @Field.text('Path in the workspace', { max: 4096, example: 'charts/herons.png' })
-  path: string;
-
-  @Field.text('Of what kind it is', { example: 'image/png' })
-  media_type: string;
-
-  @Field.text('Its bytes in base64', { max: 10_000_000, example: 'iVBORw0KGgo=' })
-  data: string;
+  @Field.text('Path in the workspace', { max: 4096, example: 'charts/herons.png' }) path: string;
+  @Field.text('Of what kind it is', { example: 'image/png' }) media_type: string;
+  @Field.text('Its bytes in base64', { max: 10_000_000, example: 'iVBORw0KGgo=' }) data: string;
 }
 
 export class ToolRunView {
   @Field.text('What the tool gives back, shortened if it is long', { max: 100_000, example: 'notes\n' })
   output: string;
 
-  @Field.boolean('Whether it failed; output says why', { example: false })
-  is_error: boolean;
+  @Field.boolean('Whether it failed; output says why', { example: false }) is_error: boolean;
 
   @Field.object('Images that go with the output', () => ToolImageView, { list: true, optional: true })
   images?: ToolImageView[];
 
-  @Field.integer('Milliseconds it took', { min: 0, example: 42 })
-  duration_ms: number;
+  @Field.integer('Milliseconds it took', { min: 0, example: 42 }) duration_ms: number;
 
   @Field.boolean('Whether the named session began with this call; null without one', {
     nullable: true,
@@ -121,6 +106,5 @@ export class AgentToolView extends ToolView {
 }
 
 export class AgentToolListView {
-  @Field.object('The tools', () => AgentToolView, { list: true })
-  items: AgentToolView[];
+  @Field.object('The tools', () => AgentToolView, { list: true }) items: AgentToolView[];
 }

@@ -16,8 +16,7 @@ import {
 import { type WebPage, WebPages } from './web-pages.js';
 
 class WebFetchInput {
-  @Field.text('The whole address', { min: 1, max: 4096, example: 'https://example.com/guide' })
-  url: string;
+  @Field.text('The whole address', { min: 1, max: 4096, example: 'https://example.com/guide' }) url: string;
 
   @Field.integer('Character of the text to begin with, where an earlier call has said that there is more', {
     min: 0,

@@ -32,22 +32,14 @@ export class SetSecret extends SecretName {
 export class ListSecrets extends ListOfWorkspace {}
 
 export class SecretView {
-  @Field.text('Its name', NAME)
-  name: string;
-
-  @Field.time('When it was first set')
-  created_at: string;
-
-  @Field.time('When its value was last set')
-  updated_at: string;
+  @Field.text('Its name', NAME) name: string;
+  @Field.time('When it was first set') created_at: string;
+  @Field.time('When its value was last set') updated_at: string;
 }
 
 export class DeletedSecretView {
-  @Field.text('The name of what was deleted', NAME)
-  name: string;
-
-  @Field.boolean('Always true')
-  deleted: true;
+  @Field.text('The name of what was deleted', NAME) name: string;
+  @Field.boolean('Always true') deleted: true;
 }
 
 export const SecretPage = PageOf(SecretView, 'WorkspaceSecretPage');

@@ -26,16 +26,14 @@ const AUTH =
   'How the caller is known there. none: not at all; bearer: a token that a person has; headers: headers that a person has; oauth: the server says who gives access, and a person authorizes it there';
 
 export class OAuthClientInput {
-  @Field.text('The client id that was registered', { min: 1, max: 2000, example: 'atelier' })
-  id: string;
+  @Field.text('The client id that was registered', { min: 1, max: 2000, example: 'atelier' }) id: string;
 
   @Field.text('Its secret, where it has one', { min: 1, max: 4000, optional: true, secret: true })
   secret?: string;
 }
 
 export class CreateConnector {
-  @Field.id('The organization')
-  organization_id: string;
+  @Field.id('The organization') organization_id: string;
 
   @Field.choice(
     'Whose it is. organization: agents of all who may use it have it; user: only those who work for the caller',
@@ -44,8 +42,7 @@ export class CreateConnector {
   )
   owner: (typeof OWNERS)[number];
 
-  @Field.text('What it is called', name)
-  name: string;
+  @Field.text('What it is called', name) name: string;
 
   @Field.text('It begins the names of its tools, and stays; absent: made of the name', {
     ...SLUG,
@@ -59,8 +56,7 @@ export class CreateConnector {
   )
   url: string;
 
-  @Field.choice(AUTH, AUTHS, { example: 'oauth' })
-  auth: Auth;
+  @Field.choice(AUTH, AUTHS, { example: 'oauth' }) auth: Auth;
 
   @Field.boolean('Each person uses it with an account of their own; for those of organizations', {
     optional: true,
@@ -88,16 +84,12 @@ export class CreateConnector {
 }
 
 export class ConnectorId {
-  @Field.id('The connector')
-  id: string;
+  @Field.id('The connector') id: string;
 }
 
 export class ListConnectors extends PageInput {
-  @Field.id('Only those of this organization', { optional: true })
-  organization_id?: string;
-
-  @Field.id('Only those that agents may use in this workspace', { optional: true })
-  workspace_id?: string;
+  @Field.id('Only those of this organization', { optional: true }) organization_id?: string;
+  @Field.id('Only those that agents may use in this workspace', { optional: true }) workspace_id?: string;
 
   @Field.text('Only those whose name, slug or address holds this', {
     max: 200,
@@ -108,11 +100,8 @@ export class ListConnectors extends PageInput {
 }
 
 export class UpdateConnector extends ConnectorId {
-  @Field.text('What it is called', { ...name, optional: true })
-  name?: string;
-
-  @Field.boolean('Whether agents may use it', { optional: true, example: true })
-  enabled?: boolean;
+  @Field.text('What it is called', { ...name, optional: true }) name?: string;
+  @Field.boolean('Whether agents may use it', { optional: true, example: true }) enabled?: boolean;
 
   @Field.object('For auth oauth: a client that was registered by hand; null: none', () => OAuthClientInput, {
     optional: true,
@@ -130,39 +119,22 @@ export class UpdateConnector extends ConnectorId {
 }
 
 export class RemoteServerView {
-  @Field.text('What it calls itself', { example: 'linear' })
-  name: string;
-
-  @Field.text('What it calls itself for people', { nullable: true, example: 'Linear' })
-  title: string | null;
-
-  @Field.text('Its version', { example: '1.4.0' })
-  version: string;
-
-  @Field.text('The revision of the protocol that it speaks', { example: '2026-07-28' })
-  protocol: string;
+  @Field.text('What it calls itself', { example: 'linear' }) name: string;
+  @Field.text('What it calls itself for people', { nullable: true, example: 'Linear' }) title: string | null;
+  @Field.text('Its version', { example: '1.4.0' }) version: string;
+  @Field.text('The revision of the protocol that it speaks', { example: '2026-07-28' }) protocol: string;
 }
 
 export class ToolCountsView {
-  @Field.integer('Approved, and as they were approved', { example: 12 })
-  approved: number;
-
-  @Field.integer('Not approved yet', { example: 0 })
-  new: number;
-
-  @Field.integer('Something else than what was approved', { example: 0 })
-  changed: number;
-
-  @Field.integer('Approved, and gone', { example: 0 })
-  removed: number;
-
-  @Field.integer('Blocked', { example: 1 })
-  blocked: number;
+  @Field.integer('Approved, and as they were approved', { example: 12 }) approved: number;
+  @Field.integer('Not approved yet', { example: 0 }) new: number;
+  @Field.integer('Something else than what was approved', { example: 0 }) changed: number;
+  @Field.integer('Approved, and gone', { example: 0 }) removed: number;
+  @Field.integer('Blocked', { example: 1 }) blocked: number;
 }
 
 export class ConnectorGrantView {
-  @Field.id('The workspace')
-  workspace_id: string;
+  @Field.id('The workspace') workspace_id: string;
 
   @Field.text('The tools that agents may use there; null: all that are approved', {
     list: true,
@@ -174,29 +146,14 @@ export class ConnectorGrantView {
 }
 
 export class ConnectorView {
-  @Field.id('The connector')
-  id: string;
-
-  @Field.id('The organization')
-  organization_id: string;
-
-  @Field.choice('Whose it is', OWNERS)
-  owner: string;
-
-  @Field.text('What it is called', name)
-  name: string;
-
-  @Field.text('It begins the names of its tools', SLUG)
-  slug: string;
-
-  @Field.text('The address of the server', ADDRESS)
-  url: string;
-
-  @Field.choice(AUTH, AUTHS)
-  auth: string;
-
-  @Field.boolean('Each person uses it with an account of their own', { example: false })
-  per_user: boolean;
+  @Field.id('The connector') id: string;
+  @Field.id('The organization') organization_id: string;
+  @Field.choice('Whose it is', OWNERS) owner: string;
+  @Field.text('What it is called', name) name: string;
+  @Field.text('It begins the names of its tools', SLUG) slug: string;
+  @Field.text('The address of the server', ADDRESS) url: string;
+  @Field.choice(AUTH, AUTHS) auth: string;
+  @Field.boolean('Each person uses it with an account of their own', { example: false }) per_user: boolean;
 
   @Field.text('The issuer that gives access; null: as the server says', { nullable: true, example: null })
   authorization_server: string | null;
@@ -210,19 +167,15 @@ export class ConnectorView {
   )
   state: ConnectorState;
 
-  @Field.text('Why, in a sentence', { nullable: true, example: null })
-  reason: string | null;
-
-  @Field.boolean('Whether agents may use it', { example: true })
-  enabled: boolean;
+  @Field.text('Why, in a sentence', { nullable: true, example: null }) reason: string | null;
+  @Field.boolean('Whether agents may use it', { example: true }) enabled: boolean;
 
   @Field.object('What the server says of itself; null: it was not asked yet', () => RemoteServerView, {
     nullable: true,
   })
   server: RemoteServerView | null;
 
-  @Field.object('How many tools it has of each state', () => ToolCountsView)
-  tools: ToolCountsView;
+  @Field.object('How many tools it has of each state', () => ToolCountsView) tools: ToolCountsView;
 
   @Field.object('Where agents may use it, of the workspaces that the caller sees', () => ConnectorGrantView, {
     list: true,
@@ -230,28 +183,19 @@ export class ConnectorView {
   })
   workspaces: ConnectorGrantView[];
 
-  @Field.time('When the server was asked last', { nullable: true })
-  checked_at: string | null;
-
-  @Field.time('When it was made')
-  created_at: string;
-
-  @Field.time('When it was last changed')
-  updated_at: string;
+  @Field.time('When the server was asked last', { nullable: true }) checked_at: string | null;
+  @Field.time('When it was made') created_at: string;
+  @Field.time('When it was last changed') updated_at: string;
 }
 
 export class ConnectorTestView {
-  @Field.boolean('Whether the server answered', { example: true })
-  ok: boolean;
-
-  @Field.text('Why not, in a sentence', { nullable: true, example: null })
-  reason: string | null;
+  @Field.boolean('Whether the server answered', { example: true }) ok: boolean;
+  @Field.text('Why not, in a sentence', { nullable: true, example: null }) reason: string | null;
 
   @Field.integer('How long it took to answer, in milliseconds', { nullable: true, example: 120 })
   latency_ms: number | null;
 
-  @Field.object('The connector as it stands now', () => ConnectorView)
-  connector: ConnectorView;
+  @Field.object('The connector as it stands now', () => ConnectorView) connector: ConnectorView;
 }
 
 export class AuthorizeConnector extends ConnectorId {
@@ -278,13 +222,11 @@ export class ConnectorAuthorizationView {
   })
   authorize_url: string | null;
 
-  @Field.time('Until when', { nullable: true })
-  expires_at: string | null;
+  @Field.time('Until when', { nullable: true }) expires_at: string | null;
 }
 
 export class ConnectorGrantInput {
-  @Field.id('The workspace')
-  workspace_id: string;
+  @Field.id('The workspace') workspace_id: string;
 
   @Field.text('The tools that agents may use there; absent: all that are approved', {
     list: true,
@@ -306,30 +248,21 @@ export class SetConnectorWorkspaces extends ConnectorId {
 }
 
 export class ListConnectorTools extends PageInput {
-  @Field.id('The connector')
-  id: string;
-
-  @Field.choice('Only those in this state', TOOL_STATES, { optional: true })
-  state?: ToolState;
+  @Field.id('The connector') id: string;
+  @Field.choice('Only those in this state', TOOL_STATES, { optional: true }) state?: ToolState;
 }
 
 export class ToolDifferenceView {
-  @Field.text('The part of the definition', { example: 'description' })
-  part: string;
-
-  @Field.json('As it was approved', { nullable: true, example: 'Creates an issue.' })
-  before: unknown;
+  @Field.text('The part of the definition', { example: 'description' }) part: string;
+  @Field.json('As it was approved', { nullable: true, example: 'Creates an issue.' }) before: unknown;
 
   @Field.json('As the server says now', { nullable: true, example: 'Creates an issue or a comment.' })
   after: unknown;
 }
 
 export class ConnectorToolView {
-  @Field.text('What the server calls it', { example: 'create_issue' })
-  name: string;
-
-  @Field.text('What models call it', { example: 'mcp__linear__create_issue' })
-  call_name: string;
+  @Field.text('What the server calls it', { example: 'create_issue' }) name: string;
+  @Field.text('What models call it', { example: 'mcp__linear__create_issue' }) call_name: string;
 
   @Field.choice(
     'new: not approved yet; changed: something else than what was approved, so it is not called; removed: approved, and gone; blocked: not to be used',
@@ -340,8 +273,7 @@ export class ConnectorToolView {
   @Field.choice('What it counts as where it is called; read counts only once it is approved', TOOL_EFFECTS)
   effect: string;
 
-  @Field.choice('What the server says that it does', TOOL_EFFECTS)
-  proposed_effect: string;
+  @Field.choice('What the server says that it does', TOOL_EFFECTS) proposed_effect: string;
 
   @Field.text('SHA-256 of the definition as the server says now, to be approved by', {
     example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
@@ -362,14 +294,9 @@ export class ConnectorToolView {
   })
   description: string | null;
 
-  @Field.json('What it takes, as JSON Schema', { example: { type: 'object' } })
-  input_schema: unknown;
-
-  @Field.json('What it answers, as JSON Schema', { nullable: true, example: null })
-  output_schema: unknown;
-
-  @Field.json('Hints of the server', { nullable: true, example: null })
-  annotations: unknown;
+  @Field.json('What it takes, as JSON Schema', { example: { type: 'object' } }) input_schema: unknown;
+  @Field.json('What it answers, as JSON Schema', { nullable: true, example: null }) output_schema: unknown;
+  @Field.json('Hints of the server', { nullable: true, example: null }) annotations: unknown;
 
   @Field.object('Where that differs from what was approved', () => ToolDifferenceView, { list: true })
   differences: ToolDifferenceView[];
@@ -380,16 +307,12 @@ export class ConnectorToolView {
   })
   renamed_from: string | null;
 
-  @Field.id('Who approved it', { nullable: true })
-  approved_by: string | null;
-
-  @Field.time('When', { nullable: true })
-  approved_at: string | null;
+  @Field.id('Who approved it', { nullable: true }) approved_by: string | null;
+  @Field.time('When', { nullable: true }) approved_at: string | null;
 }
 
 export class UnusableToolView {
-  @Field.text('What the server calls it', { max: 200, example: 'x' })
-  name: string;
+  @Field.text('What the server calls it', { max: 200, example: 'x' }) name: string;
 
   @Field.text('Why it cannot be used', { example: 'its definition has more than 65536 bytes' })
   reason: string;
@@ -429,8 +352,7 @@ export class ConnectorToolPage extends ConnectorToolPageBase {
 }
 
 export class ApprovedToolInput {
-  @Field.text('The tool', { min: 1, max: 128, example: 'create_issue' })
-  name: string;
+  @Field.text('The tool', { min: 1, max: 128, example: 'create_issue' }) name: string;
 
   @Field.text('Its hash, as it was looked at', {
     min: 64,

@@ -8,25 +8,15 @@ import type { Delivered } from './delivered.js';
 
 /** What the ledger says of the requests of one run that one rule let have a credential. */
 class ConnectionUse {
-  @Field.id('The connection')
-  connection_id: string;
-
-  @Field.text('The provider')
-  provider: string;
-
-  @Field.text('The host')
-  host: string;
+  @Field.id('The connection') connection_id: string;
+  @Field.text('The provider') provider: string;
+  @Field.text('The host') host: string;
 }
 
 class ConnectionUsed {
-  @Field.integer('Requests')
-  requests: number;
-
-  @Field.integer('Bytes that were sent')
-  bytes_out: number;
-
-  @Field.integer('Bytes that came back')
-  bytes_in: number;
+  @Field.integer('Requests') requests: number;
+  @Field.integer('Bytes that were sent') bytes_out: number;
+  @Field.integer('Bytes that came back') bytes_in: number;
 
   @Field.record('How many requests there were, by method, prefix of the path, and status')
   by: Record<string, number>;

@@ -21,16 +21,12 @@ const SHA = { example: '4b825dc642cb6eb9a060e54bf8d69288fbee4904' };
 const FILE = { max: 4096, example: 'src/index.html' };
 
 export class GitRepoId {
-  @Field.id('The repository')
-  id: string;
+  @Field.id('The repository') id: string;
 }
 
 export class CreateGitRepo {
-  @Field.id('The workspace')
-  workspace_id: string;
-
-  @Field.text('Its address, https alone, without user name and token', URL_FIELD)
-  url: string;
+  @Field.id('The workspace') workspace_id: string;
+  @Field.text('Its address, https alone, without user name and token', URL_FIELD) url: string;
 
   @Field.text('The folder to make for it; absent: as the repository is called', {
     ...PATH,
@@ -58,30 +54,21 @@ export class CreateGitRepo {
 }
 
 export class ListGitRepos extends PageInput {
-  @Field.id('The workspace')
-  workspace_id: string;
+  @Field.id('The workspace') workspace_id: string;
 }
 
 export class UpdateGitRepo extends GitRepoId {
   @Field.id('The connection whose credential the remote gets; null: none', { optional: true, nullable: true })
   connection_id?: string | null;
 
-  @Field.text('Where its folder is by now', { ...PATH, min: 1, optional: true })
-  path?: string;
+  @Field.text('Where its folder is by now', { ...PATH, min: 1, optional: true }) path?: string;
 }
 
 export class GitRepoView {
-  @Field.id('The repository')
-  id: string;
-
-  @Field.id('The workspace')
-  workspace_id: string;
-
-  @Field.text('Its folder', PATH)
-  path: string;
-
-  @Field.text('Its address', URL_FIELD)
-  url: string;
+  @Field.id('The repository') id: string;
+  @Field.id('The workspace') workspace_id: string;
+  @Field.text('Its folder', PATH) path: string;
+  @Field.text('Its address', URL_FIELD) url: string;
 
   @Field.text('The branch that was checked out when it was cloned; null: none yet', {
     ...BRANCH,
@@ -98,50 +85,38 @@ export class GitRepoView {
   )
   state: RepoState;
 
-  @Field.text('Why it is in this state', { nullable: true })
-  reason: string | null;
+  @Field.text('Why it is in this state', { nullable: true }) reason: string | null;
 
   @Field.id('The operation that clones it, to be watched below /api/operations', { nullable: true })
   operation_id: string | null;
 
-  @Field.time('When it was last pulled', { nullable: true })
-  last_pull_at: string | null;
-
-  @Field.time('When it was last pushed', { nullable: true })
-  last_push_at: string | null;
-
-  @Field.time('When it was added')
-  created_at: string;
+  @Field.time('When it was last pulled', { nullable: true }) last_pull_at: string | null;
+  @Field.time('When it was last pushed', { nullable: true }) last_push_at: string | null;
+  @Field.time('When it was added') created_at: string;
 }
 
 export const GitRepoPage = PageOf(GitRepoView, 'GitRepoPage');
 
 export class StartedCloneView {
-  @Field.id('The repository')
-  id: string;
-
-  @Field.id('The operation, to be watched below /api/operations')
-  operation_id: string;
+  @Field.id('The repository') id: string;
+  @Field.id('The operation, to be watched below /api/operations') operation_id: string;
 }
 
 export class GitFileView {
-  @Field.text('The file', FILE)
-  path: string;
+  @Field.text('The file', FILE) path: string;
 
   @Field.text('What became of it: added, modified, deleted, renamed, copied, type_changed', {
     example: 'modified',
   })
   kind: string;
 
-  @Field.text('Where it was before it was renamed', { nullable: true, example: null })
-  from: string | null;
+  @Field.text('Where it was before it was renamed', { nullable: true, example: null }) from: string | null;
 }
 
 const FILES = { list: true, maxItems: 1000, example: ['notes.md'] } as const;
 
 export class GitStatusView {
-  @Field.text('The branch; null: none is checked out', { ...BRANCH, nullable: true })
-  branch: string | null;
+  @Field.text('The branch; null: none is checked out', { ...BRANCH, nullable: true }) branch: string | null;
 
   @Field.text('The commit that is checked out; null: there is none yet', { ...SHA, nullable: true })
   commit: string | null;
@@ -149,8 +124,7 @@ export class GitStatusView {
   @Field.text('The branch of the remote that it follows', { nullable: true, example: 'origin/main' })
   upstream: string | null;
 
-  @Field.integer('Commits that the remote did not have when it was last asked', { example: 1 })
-  ahead: number;
+  @Field.integer('Commits that the remote did not have when it was last asked', { example: 1 }) ahead: number;
 
   @Field.integer('Commits of the remote, when it was last asked, that are missing here', { example: 0 })
   behind: number;
@@ -161,19 +135,13 @@ export class GitStatusView {
   @Field.object('What is changed and not staged', () => GitFileView, { list: true, maxItems: 1000 })
   changed: GitFileView[];
 
-  @Field.text('What git does not know; folders end with a slash', FILES)
-  untracked: string[];
-
-  @Field.text('What is in conflict', { ...FILES, example: [] })
-  conflicted: string[];
-
-  @Field.boolean('Whether there is more than is listed')
-  truncated: boolean;
+  @Field.text('What git does not know; folders end with a slash', FILES) untracked: string[];
+  @Field.text('What is in conflict', { ...FILES, example: [] }) conflicted: string[];
+  @Field.boolean('Whether there is more than is listed') truncated: boolean;
 }
 
 export class ListCommits extends PageInput {
-  @Field.id('The repository')
-  id: string;
+  @Field.id('The repository') id: string;
 
   @Field.text('From which commit, branch or tag back; absent: what is checked out', {
     ...REF,
@@ -181,36 +149,21 @@ export class ListCommits extends PageInput {
   })
   ref?: string;
 
-  @Field.text('Only what changed this file or folder', { ...FILE, optional: true })
-  path?: string;
+  @Field.text('Only what changed this file or folder', { ...FILE, optional: true }) path?: string;
 }
 
 export class GitPersonView {
-  @Field.text('Their name', { example: 'Ada Lovelace' })
-  name: string;
-
-  @Field.text('Their address', { example: 'ada@example.com' })
-  email: string;
+  @Field.text('Their name', { example: 'Ada Lovelace' }) name: string;
+  @Field.text('Their address', { example: 'ada@example.com' }) email: string;
 }
 
 export class GitCommitView {
-  @Field.text('Its name', SHA)
-  sha: string;
-
-  @Field.text('The commits before it', { list: true, example: [SHA.example] })
-  parents: string[];
-
-  @Field.object('Who wrote it', () => GitPersonView)
-  author: GitPersonView;
-
-  @Field.time('When it was written')
-  authored_at: string;
-
-  @Field.time('When it was committed')
-  committed_at: string;
-
-  @Field.text('Its message', { example: 'Say hello' })
-  message: string;
+  @Field.text('Its name', SHA) sha: string;
+  @Field.text('The commits before it', { list: true, example: [SHA.example] }) parents: string[];
+  @Field.object('Who wrote it', () => GitPersonView) author: GitPersonView;
+  @Field.time('When it was written') authored_at: string;
+  @Field.time('When it was committed') committed_at: string;
+  @Field.text('Its message', { example: 'Say hello' }) message: string;
 }
 
 export const GitCommitPage = PageOf(GitCommitView, 'GitCommitPage');
@@ -219,30 +172,21 @@ export class DiffGitRepo extends GitRepoId {
   @Field.text('The commit, branch or tag before; absent: what is checked out', { ...REF, optional: true })
   from?: string;
 
-  @Field.text('The one after; absent: the files as they are now', { ...REF, optional: true })
-  to?: string;
-
-  @Field.text('Only this file or folder', { ...FILE, optional: true })
-  path?: string;
+  @Field.text('The one after; absent: the files as they are now', { ...REF, optional: true }) to?: string;
+  @Field.text('Only this file or folder', { ...FILE, optional: true }) path?: string;
 }
 
 export class GitDiffView {
   @Field.text('A unified diff, as git writes it', { example: '--- a/notes.md\n+++ b/notes.md\n' })
   diff: string;
 
-  @Field.boolean('Whether it is cut off, after 1 MiB')
-  truncated: boolean;
+  @Field.boolean('Whether it is cut off, after 1 MiB') truncated: boolean;
 }
 
 export class GitBranchView {
-  @Field.text('Its name', BRANCH)
-  name: string;
-
-  @Field.boolean('Whether it is one of the remote, as it was when it was last asked')
-  is_remote: boolean;
-
-  @Field.text('Its commit', SHA)
-  commit: string;
+  @Field.text('Its name', BRANCH) name: string;
+  @Field.boolean('Whether it is one of the remote, as it was when it was last asked') is_remote: boolean;
+  @Field.text('Its commit', SHA) commit: string;
 
   @Field.text('The branch of the remote that it follows', { nullable: true, example: 'origin/main' })
   upstream: string | null;
@@ -252,19 +196,13 @@ export class GitBranchListView {
   @Field.text('The branch that is checked out; null: none', { ...BRANCH, nullable: true })
   current: string | null;
 
-  @Field.object('The branches', () => GitBranchView, { list: true, maxItems: 2000 })
-  items: GitBranchView[];
-
-  @Field.boolean('Whether there are more')
-  truncated: boolean;
+  @Field.object('The branches', () => GitBranchView, { list: true, maxItems: 2000 }) items: GitBranchView[];
+  @Field.boolean('Whether there are more') truncated: boolean;
 }
 
 export class CheckoutGitRepo extends GitRepoId {
-  @Field.text('The branch; one of the remote is begun here', BRANCH)
-  branch: string;
-
-  @Field.boolean('Whether it is made, from what is checked out', { optional: true })
-  create?: boolean;
+  @Field.text('The branch; one of the remote is begun here', BRANCH) branch: string;
+  @Field.boolean('Whether it is made, from what is checked out', { optional: true }) create?: boolean;
 }
 
 export class CommitGitRepo extends GitRepoId {
@@ -295,11 +233,8 @@ export class CommitGitRepo extends GitRepoId {
 }
 
 export class GitCommittedView {
-  @Field.text('The commit', SHA)
-  commit: string;
-
-  @Field.text('The branch; null: none is checked out', { ...BRANCH, nullable: true })
-  branch: string | null;
+  @Field.text('The commit', SHA) commit: string;
+  @Field.text('The branch; null: none is checked out', { ...BRANCH, nullable: true }) branch: string | null;
 }
 
 export const PULL_MODES = ['ff', 'merge', 'rebase'] as const;
@@ -319,14 +254,9 @@ export class PullGitRepo extends GitRepoId {
 }
 
 export class GitPulledView {
-  @Field.text('The commit that is checked out now', { ...SHA, nullable: true })
-  commit: string | null;
-
-  @Field.boolean('Whether that is another one than before')
-  updated: boolean;
-
-  @Field.text('What is in conflict, where it was to stay', { ...FILES, example: [] })
-  conflicted: string[];
+  @Field.text('The commit that is checked out now', { ...SHA, nullable: true }) commit: string | null;
+  @Field.boolean('Whether that is another one than before') updated: boolean;
+  @Field.text('What is in conflict, where it was to stay', { ...FILES, example: [] }) conflicted: string[];
 }
 
 export class PushGitRepo extends GitRepoId {
@@ -343,12 +273,7 @@ export class PushGitRepo extends GitRepoId {
 }
 
 export class GitPushedView {
-  @Field.text('The branch', BRANCH)
-  branch: string;
-
-  @Field.text('The commit that the remote has now', SHA)
-  commit: string;
-
-  @Field.boolean('Whether it had another one before')
-  updated: boolean;
+  @Field.text('The branch', BRANCH) branch: string;
+  @Field.text('The commit that the remote has now', SHA) commit: string;
+  @Field.boolean('Whether it had another one before') updated: boolean;
 }

@@ -17,27 +17,23 @@ const VERSIONS =
 const ORIGINS = 'Other origins whose pages may make requests with the sign-in of a viewer';
 
 export class SiteId {
-  @Field.id('The site')
-  site_id: string;
+  @Field.id('The site') site_id: string;
 }
 
 export class PublicPreviewInput {
-  @Field.text('Title', { min: 1, max: 120, example: 'Handbook' })
-  title: string;
+  @Field.text('Title', { min: 1, max: 120, example: 'Handbook' }) title: string;
 
   @Field.text('What it is about', { max: 300, optional: true, nullable: true, example: 'How we work' })
   description?: string | null;
 }
 
 export class ServerId {
-  @Field.id('The server')
-  server_id: string;
+  @Field.id('The server') server_id: string;
 }
 
 /** What is left out stays as it is. */
 export class AccessInput {
-  @Field.choice(MODE, ACCESS_MODES, { example: 'workspace' })
-  mode: AccessMode;
+  @Field.choice(MODE, ACCESS_MODES, { example: 'workspace' }) mode: AccessMode;
 
   @Field.text(
     'Addresses of those who may open it as well, with mode restricted; they sign in with an account of that address',
@@ -63,8 +59,7 @@ export class AccessInput {
   @Field.boolean('Makes a new link, with mode link; the one before stops working', { optional: true })
   rotate_link?: boolean;
 
-  @Field.choice(IDENTITY, IDENTITIES, { optional: true, example: 'id' })
-  identity?: Identity;
+  @Field.choice(IDENTITY, IDENTITIES, { optional: true, example: 'id' }) identity?: Identity;
 
   @Field.text(ORIGINS, {
     list: true,
@@ -90,26 +85,20 @@ export class AccessInput {
 }
 
 export class SetSiteAccess extends AccessInput {
-  @Field.id('The site')
-  site_id: string;
+  @Field.id('The site') site_id: string;
 }
 
 export class SetServerAccess extends AccessInput {
-  @Field.id('The server')
-  server_id: string;
+  @Field.id('The server') server_id: string;
 }
 
 export class PublicPreviewView {
-  @Field.text('Title', { example: 'Handbook' })
-  title: string;
-
-  @Field.text('What it is about', { nullable: true, example: 'How we work' })
-  description: string | null;
+  @Field.text('Title', { example: 'Handbook' }) title: string;
+  @Field.text('What it is about', { nullable: true, example: 'How we work' }) description: string | null;
 }
 
 export class AccessView {
-  @Field.choice(MODE, ACCESS_MODES)
-  mode: AccessMode;
+  @Field.choice(MODE, ACCESS_MODES) mode: AccessMode;
 
   @Field.choice(
     'The mode that holds: workspace where the organization allows no more, or sharing is turned off in the workspace',
@@ -133,51 +122,37 @@ export class AccessView {
   @Field.text('Who else may open it; empty for callers who may not change that', { list: true, example: [] })
   emails: string[];
 
-  @Field.boolean('Whether there is a password')
-  has_password: boolean;
-
-  @Field.choice(IDENTITY, IDENTITIES)
-  identity: Identity;
-
-  @Field.text(ORIGINS, { list: true, example: [] })
-  allowed_origins: string[];
+  @Field.boolean('Whether there is a password') has_password: boolean;
+  @Field.choice(IDENTITY, IDENTITIES) identity: Identity;
+  @Field.text(ORIGINS, { list: true, example: [] }) allowed_origins: string[];
 
   @Field.object('What whoever has to sign in is shown', () => PublicPreviewView, { nullable: true })
   public_preview: PublicPreviewView | null;
 
-  @Field.choice(VERSIONS, ['workspace', 'same'])
-  versions: string;
+  @Field.choice(VERSIONS, ['workspace', 'same']) versions: string;
 
   @Field.choice('What the organization allows at most; link includes password', EXPOSURE_LIMITS)
   max_exposure: ExposureLimit;
 }
 
 export class SiteAccessView extends AccessView {
-  @Field.id('The site')
-  site_id: string;
+  @Field.id('The site') site_id: string;
 }
 
 export class ServerAccessView extends AccessView {
-  @Field.id('The server')
-  server_id: string;
+  @Field.id('The server') server_id: string;
 }
 
 export class ListServerTokens extends PageInput {
-  @Field.id('The server')
-  server_id: string;
+  @Field.id('The server') server_id: string;
 }
 
 export class ListSiteTokens extends PageInput {
-  @Field.id('The site')
-  site_id: string;
+  @Field.id('The site') site_id: string;
 }
 
 export class TokenInput {
-  @Field.text('What it is for', {
-    ...NAME,
-    example: 'Uptime check',
-  })
-  name: string;
+  @Field.text('What it is for', { ...NAME, example: 'Uptime check' }) name: string;
 
   @Field.integer('How many seconds it is good for, 30 days at most', {
     min: 60,
@@ -190,40 +165,27 @@ export class TokenInput {
 }
 
 export class CreateSiteToken extends TokenInput {
-  @Field.id('The site')
-  site_id: string;
+  @Field.id('The site') site_id: string;
 }
 
 export class CreateServerToken extends TokenInput {
-  @Field.id('The server')
-  server_id: string;
+  @Field.id('The server') server_id: string;
 }
 
 export class ServerTokenId extends ServerId {
-  @Field.id('The token')
-  id: string;
+  @Field.id('The token') id: string;
 }
 
 export class SiteTokenId extends SiteId {
-  @Field.id('The token')
-  id: string;
+  @Field.id('The token') id: string;
 }
 
 export class AccessTokenView {
-  @Field.id('The token')
-  id: string;
-
-  @Field.text('What it is for', { example: 'Uptime check' })
-  name: string;
-
-  @Field.id('Who made it')
-  created_by: string;
-
-  @Field.time('When it was made')
-  created_at: string;
-
-  @Field.time('When it ends')
-  expires_at: string;
+  @Field.id('The token') id: string;
+  @Field.text('What it is for', { example: 'Uptime check' }) name: string;
+  @Field.id('Who made it') created_by: string;
+  @Field.time('When it was made') created_at: string;
+  @Field.time('When it ends') expires_at: string;
 }
 
 export class NewAccessTokenView extends AccessTokenView {
@@ -240,23 +202,12 @@ export class NewAccessTokenView extends AccessTokenView {
 export const AccessTokenPage = PageOf(AccessTokenView, 'AccessTokenPage');
 
 export class HostedExecTokenView {
-  @Field.id('The token')
-  id: string;
-
-  @Field.text('The actions that it runs', { list: true, example: ['file_list'] })
-  actions: string[];
-
-  @Field.id('On whose authority')
-  actor_id: string;
-
-  @Field.text('Their name', { example: 'Ada Lovelace' })
-  actor_name: string;
-
-  @Field.time('When it was made')
-  created_at: string;
-
-  @Field.time('When it ends')
-  expires_at: string;
+  @Field.id('The token') id: string;
+  @Field.text('The actions that it runs', { list: true, example: ['file_list'] }) actions: string[];
+  @Field.id('On whose authority') actor_id: string;
+  @Field.text('Their name', { example: 'Ada Lovelace' }) actor_name: string;
+  @Field.time('When it was made') created_at: string;
+  @Field.time('When it ends') expires_at: string;
 }
 
 export class HostedExecTokenList {
@@ -268,16 +219,13 @@ const LIMIT =
   'What may be opened to people outside of it, at most: org (nothing), restricted (to named people), link (to whoever has a link or password), public (to everybody)';
 
 export class ExposureLimitInput {
-  @Field.id('The organization')
-  organization_id: string;
+  @Field.id('The organization') organization_id: string;
 }
 
 export class SetExposureLimit extends ExposureLimitInput {
-  @Field.choice(LIMIT, EXPOSURE_LIMITS, { example: 'link' })
-  max_exposure: ExposureLimit;
+  @Field.choice(LIMIT, EXPOSURE_LIMITS, { example: 'link' }) max_exposure: ExposureLimit;
 }
 
 export class ExposureLimitView {
-  @Field.choice(LIMIT, EXPOSURE_LIMITS)
-  max_exposure: ExposureLimit;
+  @Field.choice(LIMIT, EXPOSURE_LIMITS) max_exposure: ExposureLimit;
 }

@@ -3,39 +3,29 @@ import { Field } from '../../platform/dto/index.js';
 const HOST = { min: 3, max: 253, example: 'docs.example.com' } as const;
 
 export class SiteDomains {
-  @Field.id('The site')
-  site_id: string;
+  @Field.id('The site') site_id: string;
 }
 
 export class SiteDomain extends SiteDomains {
-  @Field.text('The host', HOST)
-  host: string;
+  @Field.text('The host', HOST) host: string;
 }
 
 export class ServerDomains {
-  @Field.id('The server')
-  server_id: string;
+  @Field.id('The server') server_id: string;
 }
 
 export class ServerDomain extends ServerDomains {
-  @Field.text('The host', HOST)
-  host: string;
+  @Field.text('The host', HOST) host: string;
 }
 
 export class DomainRecordView {
-  @Field.choice('Its type', ['TXT'])
-  type: string;
-
-  @Field.text('Its name', { example: '_atelier.docs.example.com' })
-  name: string;
-
-  @Field.text('What it must hold', { example: 'atelier-verification=q3Vn…' })
-  value: string;
+  @Field.choice('Its type', ['TXT']) type: string;
+  @Field.text('Its name', { example: '_atelier.docs.example.com' }) name: string;
+  @Field.text('What it must hold', { example: 'atelier-verification=q3Vn…' }) value: string;
 }
 
 export class DomainView {
-  @Field.text('The host', HOST)
-  host: string;
+  @Field.text('The host', HOST) host: string;
 
   @Field.choice(
     'pending: its record is yet to be found; verified: it leads here; failed: its record was missing for two weeks, or somebody else has shown that the host is theirs',
@@ -43,8 +33,7 @@ export class DomainView {
   )
   state: string;
 
-  @Field.object('The record that shows whose the host is', () => DomainRecordView)
-  record: DomainRecordView;
+  @Field.object('The record that shows whose the host is', () => DomainRecordView) record: DomainRecordView;
 
   @Field.text('What kept the last check from finding it', {
     nullable: true,
@@ -52,22 +41,15 @@ export class DomainView {
   })
   problem: string | null;
 
-  @Field.time('When it was last checked', { nullable: true })
-  checked_at: string | null;
-
-  @Field.time('When it was verified last', { nullable: true })
-  verified_at: string | null;
+  @Field.time('When it was last checked', { nullable: true }) checked_at: string | null;
+  @Field.time('When it was verified last', { nullable: true }) verified_at: string | null;
 }
 
 export class DomainList {
-  @Field.object('The hosts', () => DomainView, { list: true })
-  items: DomainView[];
+  @Field.object('The hosts', () => DomainView, { list: true }) items: DomainView[];
 }
 
 export class RemovedDomainView {
-  @Field.text('The host', HOST)
-  host: string;
-
-  @Field.boolean('Always true')
-  removed: boolean;
+  @Field.text('The host', HOST) host: string;
+  @Field.boolean('Always true') removed: boolean;
 }

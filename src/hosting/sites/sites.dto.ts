@@ -77,8 +77,7 @@ class BuildSettings extends WorkspaceId {
 }
 
 export class CreateSite extends BuildSettings {
-  @Field.text('What it is called', name)
-  name: string;
+  @Field.text('What it is called', name) name: string;
 
   @Field.text('The first part of its host; absent: made of the name', { ...SLUG, optional: true })
   slug?: string;
@@ -88,18 +87,15 @@ export class CreateSite extends BuildSettings {
 }
 
 export class ListSites extends PageInput {
-  @Field.id('Only those of this workspace', { optional: true })
-  workspace_id?: string;
+  @Field.id('Only those of this workspace', { optional: true }) workspace_id?: string;
 }
 
 export class SiteId {
-  @Field.id('The site')
-  id: string;
+  @Field.id('The site') id: string;
 }
 
 export class UpdateSite extends SiteId {
-  @Field.text('What it is called', { ...name, optional: true })
-  name?: string;
+  @Field.text('What it is called', { ...name, optional: true }) name?: string;
 
   @Field.text('The first part of its host. The earlier one is kept for its workspace for 30 days', {
     ...SLUG,
@@ -155,22 +151,14 @@ export class UpdateSite extends SiteId {
 }
 
 export class LockSite extends SiteId {
-  @Field.text('Why, for the others', { ...REASON, optional: true })
-  reason?: string;
+  @Field.text('Why, for the others', { ...REASON, optional: true }) reason?: string;
 }
 
 export class SiteView {
-  @Field.id('The site')
-  id: string;
-
-  @Field.id('The workspace')
-  workspace_id: string;
-
-  @Field.text('What it is called', name)
-  name: string;
-
-  @Field.text('The first part of its host', SLUG)
-  slug: string;
+  @Field.id('The site') id: string;
+  @Field.id('The workspace') workspace_id: string;
+  @Field.text('What it is called', name) name: string;
+  @Field.text('The first part of its host', SLUG) slug: string;
 
   @Field.text('Where it is served; null where the installation has no domain for sites', {
     nullable: true,
@@ -178,8 +166,7 @@ export class SiteView {
   })
   url: string | null;
 
-  @Field.text('The folder of the workspace that it is made of', FOLDER)
-  folder: string;
+  @Field.text('The folder of the workspace that it is made of', FOLDER) folder: string;
 
   @Field.text('What kind of project it is; null: found out', { nullable: true, example: null })
   preset: string | null;
@@ -204,38 +191,20 @@ export class SiteView {
   @Field.integer('Heap of Node.js in MiB for the build', { nullable: true, example: null })
   node_memory: number | null;
 
-  @Field.text('Actions that its viewers may run', { list: true, example: [] })
-  actions: string[];
-
-  @Field.boolean('Whether viewers who are not signed in may run them')
-  actions_public: boolean;
-
-  @Field.id('The version that is live; null: none is yet', { nullable: true })
-  live_version_id: string | null;
-
-  @Field.integer('Its number', { nullable: true, example: 3 })
-  live_version: number | null;
-
-  @Field.boolean('Whether it is locked: builds go on, and nothing goes live')
-  locked: boolean;
-
-  @Field.text('Why', { nullable: true, example: null })
-  lock_reason: string | null;
+  @Field.text('Actions that its viewers may run', { list: true, example: [] }) actions: string[];
+  @Field.boolean('Whether viewers who are not signed in may run them') actions_public: boolean;
+  @Field.id('The version that is live; null: none is yet', { nullable: true }) live_version_id: string | null;
+  @Field.integer('Its number', { nullable: true, example: 3 }) live_version: number | null;
+  @Field.boolean('Whether it is locked: builds go on, and nothing goes live') locked: boolean;
+  @Field.text('Why', { nullable: true, example: null }) lock_reason: string | null;
 
   @Field.boolean('Whether automatic promotion is paused, as it is after going back to an older version')
   auto_promote_paused: boolean;
 
-  @Field.text('Why', { nullable: true, example: null })
-  pause_reason: string | null;
-
-  @Field.id('Who made it')
-  created_by: string;
-
-  @Field.time('When it was made')
-  created_at: string;
-
-  @Field.time('When it was last changed')
-  updated_at: string;
+  @Field.text('Why', { nullable: true, example: null }) pause_reason: string | null;
+  @Field.id('Who made it') created_by: string;
+  @Field.time('When it was made') created_at: string;
+  @Field.time('When it was last changed') updated_at: string;
 }
 
 export const SitePage = PageOf(SiteView, 'SitePage');
@@ -244,18 +213,15 @@ export class CreateVersion extends SiteId {
   @Field.boolean('Whether it goes live by itself once it is built', { optional: true, default: false })
   auto_promote?: boolean;
 
-  @Field.text('What is new, for the list of versions', { ...NOTE, optional: true })
-  note?: string;
+  @Field.text('What is new, for the list of versions', { ...NOTE, optional: true }) note?: string;
 }
 
 export class ListVersions extends PageInput {
-  @Field.id('The site')
-  id: string;
+  @Field.id('The site') id: string;
 }
 
 export class VersionId extends SiteId {
-  @Field.id('The version')
-  version_id: string;
+  @Field.id('The version') version_id: string;
 }
 
 export class ReadVersion extends VersionId {
@@ -276,37 +242,26 @@ export class PromoteVersion extends VersionId {
   )
   pause_auto_promote?: boolean;
 
-  @Field.id('Refuse (409) unless this version is live now', { optional: true })
-  if_live?: string;
+  @Field.id('Refuse (409) unless this version is live now', { optional: true }) if_live?: string;
 }
 
 export class PinVersion extends VersionId {
-  @Field.boolean('Whether its files are kept however old it gets')
-  pinned: boolean;
+  @Field.boolean('Whether its files are kept however old it gets') pinned: boolean;
 }
 
 export class ReadBuildLog extends VersionId {
-  @Field.integer('Only what follows this number', { min: 0, optional: true, example: 120 })
-  after?: number;
+  @Field.integer('Only what follows this number', { min: 0, optional: true, example: 120 }) after?: number;
 }
 
 export class PromotionView {
-  @Field.boolean('Whether it goes live by itself, as things stand, or did')
-  will: boolean;
-
-  @Field.text('Why', { example: 'It goes live as soon as it is built.' })
-  reason: string;
+  @Field.boolean('Whether it goes live by itself, as things stand, or did') will: boolean;
+  @Field.text('Why', { example: 'It goes live as soon as it is built.' }) reason: string;
 }
 
 export class BuildProgressView {
-  @Field.choice('What the build is at', ['snapshot', 'install', 'build', 'collect'])
-  phase: string;
-
-  @Field.integer('Files that are done', { nullable: true, example: 12 })
-  done: number | null;
-
-  @Field.integer('Files in all', { nullable: true, example: 40 })
-  total: number | null;
+  @Field.choice('What the build is at', ['snapshot', 'install', 'build', 'collect']) phase: string;
+  @Field.integer('Files that are done', { nullable: true, example: 12 }) done: number | null;
+  @Field.integer('Files in all', { nullable: true, example: 40 }) total: number | null;
 }
 
 export class SiteFindingView {
@@ -316,11 +271,8 @@ export class SiteFindingView {
   ])
   level: string;
 
-  @Field.text('The file that it is about', { nullable: true, example: '_redirects' })
-  file: string | null;
-
-  @Field.integer('The line in it, from 1', { nullable: true, example: 3 })
-  line: number | null;
+  @Field.text('The file that it is about', { nullable: true, example: '_redirects' }) file: string | null;
+  @Field.integer('The line in it, from 1', { nullable: true, example: 3 }) line: number | null;
 
   @Field.text('What is wrong', { example: 'The status 999 is none that a redirect can have.' })
   message: string;
@@ -329,14 +281,9 @@ export class SiteFindingView {
 export const VERSION_VIEW_STATES = [...VERSION_STATES, 'live'] as const;
 
 export class VersionView {
-  @Field.id('The version')
-  id: string;
-
-  @Field.id('The site')
-  site_id: string;
-
-  @Field.integer('Its number, from 1', { example: 4 })
-  number: number;
+  @Field.id('The version') id: string;
+  @Field.id('The site') site_id: string;
+  @Field.integer('Its number, from 1', { example: 4 }) number: number;
 
   @Field.choice(
     'queued, building, then built (it can go live), failed or cancelled; live while it is the one that is served; purged: its files were removed',
@@ -353,77 +300,45 @@ export class VersionView {
   )
   url: string | null;
 
-  @Field.boolean('Whether it was to go live by itself')
-  auto_promote: boolean;
-
-  @Field.object('Whether it goes live by itself, and why', () => PromotionView)
-  promotion: PromotionView;
+  @Field.boolean('Whether it was to go live by itself') auto_promote: boolean;
+  @Field.object('Whether it goes live by itself, and why', () => PromotionView) promotion: PromotionView;
 
   @Field.object('What the build is at; null unless it is under way', () => BuildProgressView, {
     nullable: true,
   })
   progress: BuildProgressView | null;
 
-  @Field.text('What is new', { nullable: true, example: 'New pricing page' })
-  note: string | null;
+  @Field.text('What is new', { nullable: true, example: 'New pricing page' }) note: string | null;
 
   @Field.text('What kind of project it was taken for', { nullable: true, example: 'static' })
   preset: string | null;
 
-  @Field.text('Why it failed or was cancelled', { nullable: true, example: null })
-  error: string | null;
+  @Field.text('Why it failed or was cancelled', { nullable: true, example: null }) error: string | null;
 
   @Field.object('What its author should know', () => SiteFindingView, { list: true })
   findings: SiteFindingView[];
 
-  @Field.integer('Files that it serves', { example: 12 })
-  files: number;
-
-  @Field.integer('Their bytes', { example: 34567 })
-  bytes: number;
-
-  @Field.boolean('Whether its files are kept however old it gets')
-  pinned: boolean;
-
-  @Field.id('Who made it')
-  created_by: string;
-
-  @Field.time('When it was asked for')
-  created_at: string;
-
-  @Field.time('When its build began', { nullable: true })
-  started_at: string | null;
-
-  @Field.time('When its build ended', { nullable: true })
-  finished_at: string | null;
-
-  @Field.time('When it went live the last time', { nullable: true })
-  promoted_at: string | null;
+  @Field.integer('Files that it serves', { example: 12 }) files: number;
+  @Field.integer('Their bytes', { example: 34567 }) bytes: number;
+  @Field.boolean('Whether its files are kept however old it gets') pinned: boolean;
+  @Field.id('Who made it') created_by: string;
+  @Field.time('When it was asked for') created_at: string;
+  @Field.time('When its build began', { nullable: true }) started_at: string | null;
+  @Field.time('When its build ended', { nullable: true }) finished_at: string | null;
+  @Field.time('When it went live the last time', { nullable: true }) promoted_at: string | null;
 }
 
 export const VersionPage = PageOf(VersionView, 'SiteVersionPage');
 
 export class BuildLogLineView {
-  @Field.integer('Its number in the log', { example: 7 })
-  id: number;
-
-  @Field.choice('Where it comes from; system: the service', ['stdout', 'stderr', 'system'])
-  stream: string;
-
-  @Field.text('What was printed', { example: 'vite v7 building for production...' })
-  text: string;
-
-  @Field.time('When')
-  created_at: string;
+  @Field.integer('Its number in the log', { example: 7 }) id: number;
+  @Field.choice('Where it comes from; system: the service', ['stdout', 'stderr', 'system']) stream: string;
+  @Field.text('What was printed', { example: 'vite v7 building for production...' }) text: string;
+  @Field.time('When') created_at: string;
 }
 
 export class BuildLogView {
-  @Field.object('In order', () => BuildLogLineView, { list: true })
-  lines: BuildLogLineView[];
-
-  @Field.integer('Ask again with this as `after`', { example: 120 })
-  next: number;
-
-  @Field.boolean('Whether nothing will follow')
-  is_complete: boolean;
+  @Field.object('In order', () => BuildLogLineView, { list: true }) lines: BuildLogLineView[];
+  @Field.integer('Ask again with this as `after`', { example: 120 }) next: number;
+  @Field.boolean('Whether nothing will follow') is_complete: boolean;
 }

@@ -64,29 +64,17 @@ class ServerSettings extends WorkspaceId {
   })
   folder?: string;
 
-  @Field.text(INSTALL_IS, { ...INSTALL, optional: true, nullable: true })
-  install_command?: string | null;
+  @Field.text(INSTALL_IS, { ...INSTALL, optional: true, nullable: true }) install_command?: string | null;
 
   @Field.record(ENV, { optional: true, secret: true, example: { NODE_ENV: { value: 'production' } } })
   env?: object;
 
-  @Field.choice(RESTART, RESTARTS, { optional: true, example: 'on_failure' })
-  restart?: Restart;
-
-  @Field.text(HEALTH, { ...HEALTH_PATH, optional: true, nullable: true })
-  health_path?: string | null;
-
-  @Field.boolean(OVERLAP, { optional: true })
-  overlap?: boolean;
-
-  @Field.integer(SLEEP_IS, { ...SLEEP, optional: true, nullable: true })
-  sleep_after_seconds?: number | null;
-
-  @Field.integer(PORT_IS, { ...PORT, optional: true, nullable: true })
-  port?: number | null;
-
-  @Field.choice(HOST_HEADER, HOST_HEADERS, { optional: true, example: 'public' })
-  host_header?: HostHeader;
+  @Field.choice(RESTART, RESTARTS, { optional: true, example: 'on_failure' }) restart?: Restart;
+  @Field.text(HEALTH, { ...HEALTH_PATH, optional: true, nullable: true }) health_path?: string | null;
+  @Field.boolean(OVERLAP, { optional: true }) overlap?: boolean;
+  @Field.integer(SLEEP_IS, { ...SLEEP, optional: true, nullable: true }) sleep_after_seconds?: number | null;
+  @Field.integer(PORT_IS, { ...PORT, optional: true, nullable: true }) port?: number | null;
+  @Field.choice(HOST_HEADER, HOST_HEADERS, { optional: true, example: 'public' }) host_header?: HostHeader;
 
   @Field.integer('Most memory that it takes, in bytes; null: as the installation has it', {
     ...MEMORY,
@@ -103,32 +91,25 @@ class ServerSettings extends WorkspaceId {
 }
 
 export class CreateServer extends ServerSettings {
-  @Field.text('What it is called', name)
-  name: string;
+  @Field.text('What it is called', name) name: string;
 
   @Field.text('The first part of its host; absent: made of the name', { ...SLUG, optional: true })
   slug?: string;
 
-  @Field.text(COMMAND_IS, COMMAND)
-  command: string;
-
-  @Field.boolean('Whether it is started at once', { optional: true, default: true })
-  start?: boolean;
+  @Field.text(COMMAND_IS, COMMAND) command: string;
+  @Field.boolean('Whether it is started at once', { optional: true, default: true }) start?: boolean;
 }
 
 export class ListServers extends PageInput {
-  @Field.id('Only those of this workspace', { optional: true })
-  workspace_id?: string;
+  @Field.id('Only those of this workspace', { optional: true }) workspace_id?: string;
 }
 
 export class ServerId {
-  @Field.id('The server')
-  id: string;
+  @Field.id('The server') id: string;
 }
 
 export class UpdateServer extends ServerId {
-  @Field.text('What it is called', { ...name, optional: true })
-  name?: string;
+  @Field.text('What it is called', { ...name, optional: true }) name?: string;
 
   @Field.text('The first part of its host. The earlier one is kept for its workspace for 30 days', {
     ...SLUG,
@@ -136,14 +117,12 @@ export class UpdateServer extends ServerId {
   })
   slug?: string;
 
-  @Field.text(COMMAND_IS, { ...COMMAND, optional: true })
-  command?: string;
+  @Field.text(COMMAND_IS, { ...COMMAND, optional: true }) command?: string;
 
   @Field.text('The folder of the workspace in which the command runs', { ...FOLDER, optional: true })
   folder?: string;
 
-  @Field.text(INSTALL_IS, { ...INSTALL, optional: true, nullable: true })
-  install_command?: string | null;
+  @Field.text(INSTALL_IS, { ...INSTALL, optional: true, nullable: true }) install_command?: string | null;
 
   @Field.record(`${ENV}. What is not named stays`, {
     optional: true,
@@ -152,23 +131,12 @@ export class UpdateServer extends ServerId {
   })
   env?: object;
 
-  @Field.choice(RESTART, RESTARTS, { optional: true, example: 'on_failure' })
-  restart?: Restart;
-
-  @Field.text(HEALTH, { ...HEALTH_PATH, optional: true, nullable: true })
-  health_path?: string | null;
-
-  @Field.boolean(OVERLAP, { optional: true })
-  overlap?: boolean;
-
-  @Field.integer(SLEEP_IS, { ...SLEEP, optional: true, nullable: true })
-  sleep_after_seconds?: number | null;
-
-  @Field.integer(PORT_IS, { ...PORT, optional: true, nullable: true })
-  port?: number | null;
-
-  @Field.choice(HOST_HEADER, HOST_HEADERS, { optional: true, example: 'public' })
-  host_header?: HostHeader;
+  @Field.choice(RESTART, RESTARTS, { optional: true, example: 'on_failure' }) restart?: Restart;
+  @Field.text(HEALTH, { ...HEALTH_PATH, optional: true, nullable: true }) health_path?: string | null;
+  @Field.boolean(OVERLAP, { optional: true }) overlap?: boolean;
+  @Field.integer(SLEEP_IS, { ...SLEEP, optional: true, nullable: true }) sleep_after_seconds?: number | null;
+  @Field.integer(PORT_IS, { ...PORT, optional: true, nullable: true }) port?: number | null;
+  @Field.choice(HOST_HEADER, HOST_HEADERS, { optional: true, example: 'public' }) host_header?: HostHeader;
 
   @Field.integer('Most memory that it takes, in bytes', { ...MEMORY, optional: true, nullable: true })
   memory_bytes?: number | null;
@@ -195,25 +163,15 @@ export class ServerExitView {
   @Field.integer('Its exit code; null where a signal ended it', { nullable: true, example: 1 })
   code: number | null;
 
-  @Field.text('The signal that ended it', { nullable: true, example: null })
-  signal: string | null;
-
-  @Field.text('In a sentence', { example: 'It ended with exit code 1' })
-  reason: string;
-
-  @Field.time('When')
-  at: string;
+  @Field.text('The signal that ended it', { nullable: true, example: null }) signal: string | null;
+  @Field.text('In a sentence', { example: 'It ended with exit code 1' }) reason: string;
+  @Field.time('When') at: string;
 }
 
 export class ServerInstanceView {
-  @Field.time('When the process was started')
-  started_at: string;
-
-  @Field.time('When it could take requests; null: not yet', { nullable: true })
-  ready_at: string | null;
-
-  @Field.integer('The port that it listens on', { nullable: true, example: 3000 })
-  port: number | null;
+  @Field.time('When the process was started') started_at: string;
+  @Field.time('When it could take requests; null: not yet', { nullable: true }) ready_at: string | null;
+  @Field.integer('The port that it listens on', { nullable: true, example: 3000 }) port: number | null;
 
   @Field.integer('Memory that it takes; null: not measured yet', { nullable: true, example: 48_000_000 })
   memory_bytes: number | null;
@@ -223,17 +181,10 @@ export class ServerInstanceView {
 }
 
 export class ServerView {
-  @Field.id('The server')
-  id: string;
-
-  @Field.id('The workspace')
-  workspace_id: string;
-
-  @Field.text('What it is called', name)
-  name: string;
-
-  @Field.text('The first part of its host', SLUG)
-  slug: string;
+  @Field.id('The server') id: string;
+  @Field.id('The workspace') workspace_id: string;
+  @Field.text('What it is called', name) name: string;
+  @Field.text('The first part of its host', SLUG) slug: string;
 
   @Field.text('Where it answers; null where the installation has no domain for servers', {
     nullable: true,
@@ -241,14 +192,9 @@ export class ServerView {
   })
   url: string | null;
 
-  @Field.text(COMMAND_IS, COMMAND)
-  command: string;
-
-  @Field.text('The folder of the workspace in which the command runs', FOLDER)
-  folder: string;
-
-  @Field.text(INSTALL_IS, { ...INSTALL, nullable: true })
-  install_command: string | null;
+  @Field.text(COMMAND_IS, COMMAND) command: string;
+  @Field.text('The folder of the workspace in which the command runs', FOLDER) folder: string;
+  @Field.text(INSTALL_IS, { ...INSTALL, nullable: true }) install_command: string | null;
 
   @Field.text('The names of its environment variables; their values are never shown', {
     list: true,
@@ -256,23 +202,12 @@ export class ServerView {
   })
   env: string[];
 
-  @Field.choice(RESTART, RESTARTS)
-  restart: Restart;
-
-  @Field.text(HEALTH, { nullable: true, example: '/healthz' })
-  health_path: string | null;
-
-  @Field.boolean(OVERLAP)
-  overlap: boolean;
-
-  @Field.integer(SLEEP_IS, { nullable: true, example: null })
-  sleep_after_seconds: number | null;
-
-  @Field.integer(PORT_IS, { nullable: true, example: null })
-  port: number | null;
-
-  @Field.choice(HOST_HEADER, HOST_HEADERS)
-  host_header: HostHeader;
+  @Field.choice(RESTART, RESTARTS) restart: Restart;
+  @Field.text(HEALTH, { nullable: true, example: '/healthz' }) health_path: string | null;
+  @Field.boolean(OVERLAP) overlap: boolean;
+  @Field.integer(SLEEP_IS, { nullable: true, example: null }) sleep_after_seconds: number | null;
+  @Field.integer(PORT_IS, { nullable: true, example: null }) port: number | null;
+  @Field.choice(HOST_HEADER, HOST_HEADERS) host_header: HostHeader;
 
   @Field.integer('Most memory that it takes, in bytes; null: as the installation has it', {
     nullable: true,
@@ -280,11 +215,8 @@ export class ServerView {
   })
   memory_bytes: number | null;
 
-  @Field.text(ACTIONS, { list: true, example: [] })
-  actions: string[];
-
-  @Field.text(CONNECTIONS, { list: true, example: [] })
-  connections: string[];
+  @Field.text(ACTIONS, { list: true, example: [] }) actions: string[];
+  @Field.text(CONNECTIONS, { list: true, example: [] }) connections: string[];
 
   @Field.choice(
     'stopped; starting; running; crashed: it is started again at next_attempt_at; failed: it crashed too often, and stays as it is; sleeping: the next request starts it',
@@ -292,34 +224,23 @@ export class ServerView {
   )
   state: string;
 
-  @Field.text('Why it stands as it does', { nullable: true, example: null })
-  reason: string | null;
+  @Field.text('Why it stands as it does', { nullable: true, example: null }) reason: string | null;
 
   @Field.object('The process that runs it; null where none does', () => ServerInstanceView, {
     nullable: true,
   })
   instance: ServerInstanceView | null;
 
-  @Field.integer('How often it was started again since somebody started it', { example: 0 })
-  restarts: number;
-
-  @Field.time('When it is tried again, with crashed', { nullable: true })
-  next_attempt_at: string | null;
+  @Field.integer('How often it was started again since somebody started it', { example: 0 }) restarts: number;
+  @Field.time('When it is tried again, with crashed', { nullable: true }) next_attempt_at: string | null;
 
   @Field.object('How it ended the last time', () => ServerExitView, { nullable: true })
   last_exit: ServerExitView | null;
 
-  @Field.time('About when it had its last request', { nullable: true })
-  last_request_at: string | null;
-
-  @Field.id('Who made it')
-  created_by: string;
-
-  @Field.time('When it was made')
-  created_at: string;
-
-  @Field.time('When it was last changed')
-  updated_at: string;
+  @Field.time('About when it had its last request', { nullable: true }) last_request_at: string | null;
+  @Field.id('Who made it') created_by: string;
+  @Field.time('When it was made') created_at: string;
+  @Field.time('When it was last changed') updated_at: string;
 }
 
 export const ServerPage = PageOf(ServerView, 'ServerPage');

@@ -8,14 +8,12 @@ const MAX_OVERLAP_SECONDS = 7 * 86_400;
 export class ListKeys extends PageInput {}
 
 export class KeyId {
-  @Field.id('The key')
-  id: string;
+  @Field.id('The key') id: string;
 }
 
 /** What narrows a new key. */
 export class KeyRestrictions {
-  @Field.text('What the key is for', name)
-  name: string;
+  @Field.text('What the key is for', name) name: string;
 
   @Field.choice('What it may do; absent: all that its owner may', SCOPES, { optional: true, list: true })
   scopes?: string[];
@@ -26,8 +24,7 @@ export class KeyRestrictions {
   )
   workspace_ids?: string[];
 
-  @Field.time('When it ends; absent: never', EXPIRY)
-  expires_at?: string;
+  @Field.time('When it ends; absent: never', EXPIRY) expires_at?: string;
 }
 
 export class CreateKey extends KeyRestrictions {
@@ -37,8 +34,7 @@ export class CreateKey extends KeyRestrictions {
 
 /** What can be changed of a key; what is absent stays. */
 export class KeyChanges {
-  @Field.text('What the key is for', { ...name, optional: true, shown: true })
-  name?: string;
+  @Field.text('What the key is for', { ...name, optional: true, shown: true }) name?: string;
 
   @Field.choice('What it may do; null: all that its owner may', SCOPES, {
     optional: true,
@@ -54,13 +50,11 @@ export class KeyChanges {
   })
   workspace_ids?: string[] | null;
 
-  @Field.time('When it ends; null: never', { ...EXPIRY, nullable: true })
-  expires_at?: string | null;
+  @Field.time('When it ends; null: never', { ...EXPIRY, nullable: true }) expires_at?: string | null;
 }
 
 export class UpdateKey extends KeyChanges {
-  @Field.id('The key')
-  id: string;
+  @Field.id('The key') id: string;
 }
 
 export class RotateKey extends KeyId {
@@ -75,14 +69,9 @@ export class RotateKey extends KeyId {
 }
 
 export class KeyView {
-  @Field.id('The key')
-  id: string;
-
-  @Field.text('What the key is for', { example: 'CI' })
-  name: string;
-
-  @Field.text('What is left to recognise it by', { example: 'atl_Ab3f…9c01' })
-  hint: string;
+  @Field.id('The key') id: string;
+  @Field.text('What the key is for', { example: 'CI' }) name: string;
+  @Field.text('What is left to recognise it by', { example: 'atl_Ab3f…9c01' }) hint: string;
 
   @Field.id('The one organization it sees; null: all of its owner', { nullable: true })
   organization_id: string | null;
@@ -100,19 +89,13 @@ export class KeyView {
   @Field.id('The key that took its place, while it still works', { nullable: true })
   replaced_by: string | null;
 
-  @Field.time('When it ends; null: never', { nullable: true })
-  expires_at: string | null;
-
-  @Field.time('Last use, to the minute', { nullable: true })
-  last_used_at: string | null;
-
-  @Field.time('When it was made')
-  created_at: string;
+  @Field.time('When it ends; null: never', { nullable: true }) expires_at: string | null;
+  @Field.time('Last use, to the minute', { nullable: true }) last_used_at: string | null;
+  @Field.time('When it was made') created_at: string;
 }
 
 export class CreatedKeyView extends KeyView {
-  @Field.text('The secret; it is shown this once', { example: 'atl_…', secret: true })
-  api_key: string;
+  @Field.text('The secret; it is shown this once', { example: 'atl_…', secret: true }) api_key: string;
 }
 
 export const KeyPage = PageOf(KeyView, 'KeyPage');

@@ -10,11 +10,8 @@ export class ListServiceAccounts extends PageInput {
 }
 
 export class CreateServiceAccount {
-  @Field.id('The organization that owns it')
-  organization_id: string;
-
-  @Field.text('Its name', name)
-  name: string;
+  @Field.id('The organization that owns it') organization_id: string;
+  @Field.text('Its name', name) name: string;
 
   @Field.choice('Its role, not above yours', ORGANIZATION_ROLES, {
     optional: true,
@@ -25,31 +22,26 @@ export class CreateServiceAccount {
 }
 
 export class ServiceAccountId {
-  @Field.id('The service account')
-  id: string;
+  @Field.id('The service account') id: string;
 }
 
 export class UpdateServiceAccount extends ServiceAccountId {
-  @Field.text('Its new name', { ...name, optional: true, shown: true })
-  name?: string;
+  @Field.text('Its new name', { ...name, optional: true, shown: true }) name?: string;
 
   @Field.choice('Its new role, not above yours', ORGANIZATION_ROLES, { optional: true, example: 'member' })
   role?: OrganizationRole;
 }
 
 export class ListServiceAccountKeys extends PageInput {
-  @Field.id('The service account')
-  id: string;
+  @Field.id('The service account') id: string;
 }
 
 export class CreateServiceAccountKey extends KeyRestrictions {
-  @Field.id('The service account')
-  id: string;
+  @Field.id('The service account') id: string;
 }
 
 export class ServiceAccountKeyId extends ServiceAccountId {
-  @Field.id('The key')
-  key_id: string;
+  @Field.id('The key') key_id: string;
 }
 
 export class RotateServiceAccountKey extends ServiceAccountKeyId {
@@ -64,17 +56,10 @@ export class RotateServiceAccountKey extends ServiceAccountKeyId {
 }
 
 export class ServiceAccountView {
-  @Field.id('The service account')
-  id: string;
-
-  @Field.id('The organization that owns it')
-  organization_id: string;
-
-  @Field.text('Its name', name)
-  name: string;
-
-  @Field.choice('The role it was given', ORGANIZATION_ROLES, { example: 'member' })
-  role: OrganizationRole;
+  @Field.id('The service account') id: string;
+  @Field.id('The organization that owns it') organization_id: string;
+  @Field.text('Its name', name) name: string;
+  @Field.choice('The role it was given', ORGANIZATION_ROLES, { example: 'member' }) role: OrganizationRole;
 
   @Field.choice(
     "The role it has right now: never above its sponsor's; null while suspended",
@@ -92,17 +77,10 @@ export class ServiceAccountView {
   ])
   status: string;
 
-  @Field.id('The person who answers for it')
-  sponsor_id: string;
-
-  @Field.id('Who made it')
-  created_by: string;
-
-  @Field.time('When it was made')
-  created_at: string;
-
-  @Field.time('When it was last changed')
-  updated_at: string;
+  @Field.id('The person who answers for it') sponsor_id: string;
+  @Field.id('Who made it') created_by: string;
+  @Field.time('When it was made') created_at: string;
+  @Field.time('When it was last changed') updated_at: string;
 }
 
 export const ServiceAccountPage = PageOf(ServiceAccountView, 'ServiceAccountPage');

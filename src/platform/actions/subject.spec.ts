@@ -10,14 +10,9 @@ import { MisdeclaredAction, Subject, Subjects } from './subject.js';
 class Nothing {}
 
 class Names {
-  @Field.id('A workspace', { optional: true })
-  workspace_id?: string;
-
-  @Field.id('A drawer')
-  id: string;
-
-  @Field.text('A title', { example: 'Plan' })
-  title: string;
+  @Field.id('A workspace', { optional: true }) workspace_id?: string;
+  @Field.id('A drawer') id: string;
+  @Field.text('A title', { example: 'Plan' }) title: string;
 }
 
 const ID = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';

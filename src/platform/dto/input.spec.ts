@@ -4,17 +4,10 @@ import { Field } from './field.js';
 import { fieldOfParam, InputPipe } from './input.js';
 
 class Shape {
-  @Field.id('The workspace')
-  workspace_id: string;
-
-  @Field.integer('How many', { min: 1, max: 10, optional: true, example: 1 })
-  limit?: number;
-
-  @Field.boolean('Whether', { optional: true })
-  recursive?: boolean;
-
-  @Field.text('Tags', { optional: true, list: true, maxItems: 2, example: ['a'] })
-  tags?: string[];
+  @Field.id('The workspace') workspace_id: string;
+  @Field.integer('How many', { min: 1, max: 10, optional: true, example: 1 }) limit?: number;
+  @Field.boolean('Whether', { optional: true }) recursive?: boolean;
+  @Field.text('Tags', { optional: true, list: true, maxItems: 2, example: ['a'] }) tags?: string[];
 }
 
 const ID = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';

@@ -5,11 +5,8 @@ import { Field } from './field.js';
 
 /** What deleting something answers. */
 export class DeletedView {
-  @Field.id('What was deleted')
-  id: string;
-
-  @Field.boolean('Always true')
-  deleted: true;
+  @Field.id('What was deleted') id: string;
+  @Field.boolean('Always true') deleted: true;
 
   static of(id: string): DeletedView {
     return { id, deleted: true };
@@ -36,8 +33,7 @@ export interface Page<T> {
 /** The page shape of `item`, for OpenAPI. */
 export function PageOf(item: new () => object, name: string): Shape & (new () => object) {
   class PageView {
-    @Field.object('The items', () => item as Shape, { list: true })
-    items: object[];
+    @Field.object('The items', () => item as Shape, { list: true }) items: object[];
 
     @Field.text('Pass as `cursor` for the next page; null on the last', { nullable: true, max: MAX_CURSOR })
     next_cursor: string | null;

@@ -1,24 +1,17 @@
 import { Field } from '../dto/index.js';
 
 export class HealthView {
-  @Field.choice('Always ok', ['ok'])
-  status: string;
+  @Field.choice('Always ok', ['ok']) status: string;
 }
 
 export class ReadinessView {
-  @Field.choice('Whether requests can be served', ['ready'])
-  status: string;
-
-  @Field.integer('How long the database took to answer, in milliseconds', { example: 1 })
-  database_ms: number;
+  @Field.choice('Whether requests can be served', ['ready']) status: string;
+  @Field.integer('How long the database took to answer, in milliseconds', { example: 1 }) database_ms: number;
 }
 
 export class VaultKeyView {
-  @Field.text('Name of a key that wraps stored secrets', { example: '3f9a1c07' })
-  id: string;
-
-  @Field.integer('How many secrets it wraps', { example: 2 })
-  secrets: number;
+  @Field.text('Name of a key that wraps stored secrets', { example: '3f9a1c07' }) id: string;
+  @Field.integer('How many secrets it wraps', { example: 2 }) secrets: number;
 }
 
 export class HostingFactsView {
@@ -37,24 +30,14 @@ export class HostingFactsView {
 }
 
 export class MetadataView {
-  @Field.text('The service', { example: 'Atelier' })
-  name: string;
-
-  @Field.text('Version of the interface description', { example: '0.1.0' })
-  version: string;
-
-  @Field.choice('What this process serves', ['all', 'api', 'worker', 'gateway'])
-  role: string;
-
-  @Field.choice('Who may register', ['invite', 'open', 'closed'])
-  registration: string;
-
-  @Field.text('Where the interface description is', { example: '/api/openapi.json' })
-  openapi: string;
+  @Field.text('The service', { example: 'Atelier' }) name: string;
+  @Field.text('Version of the interface description', { example: '0.1.0' }) version: string;
+  @Field.choice('What this process serves', ['all', 'api', 'worker', 'gateway']) role: string;
+  @Field.choice('Who may register', ['invite', 'open', 'closed']) registration: string;
+  @Field.text('Where the interface description is', { example: '/api/openapi.json' }) openapi: string;
 
   @Field.object('The keys that stored secrets need', () => VaultKeyView, { list: true })
   vault_keys: VaultKeyView[];
 
-  @Field.object('Where sites and servers are', () => HostingFactsView)
-  hosting: HostingFactsView;
+  @Field.object('Where sites and servers are', () => HostingFactsView) hosting: HostingFactsView;
 }

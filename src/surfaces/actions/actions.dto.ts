@@ -12,18 +12,15 @@ export class FindActions extends PageInput {
   })
   q?: string;
 
-  @Field.choice('Only actions with this effect', EFFECTS, { optional: true })
-  effect?: Effect;
+  @Field.choice('Only actions with this effect', EFFECTS, { optional: true }) effect?: Effect;
 }
 
 export class SearchActions extends FindActions {
-  @Field.id('Only what you may do in this workspace', { optional: true })
-  workspace_id?: string;
+  @Field.id('Only what you may do in this workspace', { optional: true }) workspace_id?: string;
 }
 
 export class ActionName {
-  @Field.text('Name of the action', NAME)
-  name: string;
+  @Field.text('Name of the action', NAME) name: string;
 }
 
 const INPUT = {
@@ -50,17 +47,13 @@ export class RunAction extends ExecuteAction {
 }
 
 export class ActionView {
-  @Field.text('Its name', NAME)
-  name: string;
-
-  @Field.text('What people call it', { example: 'File write' })
-  title: string;
+  @Field.text('Its name', NAME) name: string;
+  @Field.text('What people call it', { example: 'File write' }) title: string;
 
   @Field.text('What it does', { example: 'Write a whole file, making its folders; all of it or nothing' })
   summary: string;
 
-  @Field.choice('What it does to the world', EFFECTS)
-  effect: Effect;
+  @Field.choice('What it does to the world', EFFECTS) effect: Effect;
 
   @Field.json('JSON Schema (2020-12) of its input', { example: { type: 'object', properties: {} } })
   input_schema: unknown;
@@ -74,18 +67,14 @@ export class ActionView {
   })
   permission: string | null;
 
-  @Field.text('What a scoped key must hold', { list: true, example: ['files:write'] })
-  scopes: string[];
+  @Field.text('What a scoped key must hold', { list: true, example: ['files:write'] }) scopes: string[];
 }
 
 export const ActionPage = PageOf(ActionView, 'ActionPage');
 
 export class ActionResultView {
-  @Field.id('The run in the ledger: GET /api/action-runs/{id}')
-  run_id: string;
-
-  @Field.choice('validated: checked, and nothing was done', ['completed', 'validated'])
-  status: string;
+  @Field.id('The run in the ledger: GET /api/action-runs/{id}') run_id: string;
+  @Field.choice('validated: checked, and nothing was done', ['completed', 'validated']) status: string;
 
   @Field.json('What the action gave; null for a dry run', {
     nullable: true,

@@ -20,17 +20,10 @@ export class ExtractArchive extends WorkspaceId {
 }
 
 export class ExtractedView {
-  @Field.text('The folder', { max: 4096, example: 'unpacked' })
-  path: string;
-
-  @Field.integer('Files that were written', { example: 12 })
-  files: number;
-
-  @Field.integer('Their bytes', { example: 34567 })
-  bytes: number;
-
-  @Field.integer('Files that were there already, as the archive has them', { example: 0 })
-  unchanged: number;
+  @Field.text('The folder', { max: 4096, example: 'unpacked' }) path: string;
+  @Field.integer('Files that were written', { example: 12 }) files: number;
+  @Field.integer('Their bytes', { example: 34567 }) bytes: number;
+  @Field.integer('Files that were there already, as the archive has them', { example: 0 }) unchanged: number;
 
   @Field.text('Entries that were left out: links and special files; the first 1000 of them', {
     list: true,

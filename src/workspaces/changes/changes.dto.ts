@@ -13,8 +13,7 @@ export class WatchChanges extends WorkspaceId {
 }
 
 export class WriterView {
-  @Field.choice('What wrote', WRITER_TYPES)
-  type: string;
+  @Field.choice('What wrote', WRITER_TYPES) type: string;
 
   @Field.text(
     'Id of the person, service account, run, share or form; of the run of an automation (/api/automation/runs/{id}); of the person behind a sandbox',
@@ -26,14 +25,9 @@ export class WriterView {
 }
 
 export class ChangeView {
-  @Field.integer('From 1, rising by one in each workspace', { example: 17 })
-  id: number;
-
-  @Field.text('Path in the workspace', { max: 4096, example: 'notes/plan.md' })
-  path: string;
-
-  @Field.choice('What was done to it', CHANGE_KINDS)
-  kind: string;
+  @Field.integer('From 1, rising by one in each workspace', { example: 17 }) id: number;
+  @Field.text('Path in the workspace', { max: 4096, example: 'notes/plan.md' }) path: string;
+  @Field.choice('What was done to it', CHANGE_KINDS) kind: string;
 
   @Field.text('Where it was before it moved', { max: 4096, nullable: true, example: null })
   from: string | null;
@@ -44,15 +38,8 @@ export class ChangeView {
   })
   size: number | null;
 
-  @Field.text('Entity tag after the change', { nullable: true, example: '"1f-6a"' })
-  etag: string | null;
-
-  @Field.object('Who wrote', () => WriterView)
-  writer: WriterView;
-
-  @Field.id('The run it was part of', { nullable: true })
-  run_id: string | null;
-
-  @Field.time('When')
-  time: string;
+  @Field.text('Entity tag after the change', { nullable: true, example: '"1f-6a"' }) etag: string | null;
+  @Field.object('Who wrote', () => WriterView) writer: WriterView;
+  @Field.id('The run it was part of', { nullable: true }) run_id: string | null;
+  @Field.time('When') time: string;
 }

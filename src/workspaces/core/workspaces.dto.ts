@@ -11,21 +11,18 @@ const VISIBILITY =
   'Who sees it: org (every member but guests), restricted (those added, and admins), private (its creator)';
 
 export class ListWorkspaces extends PageInput {
-  @Field.id('Only those of this organization', { optional: true })
-  organization_id?: string;
+  @Field.id('Only those of this organization', { optional: true }) organization_id?: string;
 }
 
 export class CreateWorkspace {
-  @Field.text('Name of the workspace', name)
-  name: string;
+  @Field.text('Name of the workspace', name) name: string;
 
   @Field.id("The organization it belongs to; absent: the credential's, else the caller's first", {
     optional: true,
   })
   organization_id?: string;
 
-  @Field.choice(VISIBILITY, VISIBILITIES, { optional: true, default: 'org' })
-  visibility?: Visibility;
+  @Field.choice(VISIBILITY, VISIBILITIES, { optional: true, default: 'org' }) visibility?: Visibility;
 
   @Field.id(
     'A template to make it of, in the background: only the caller sees it until its files are there',
@@ -48,49 +45,30 @@ export class CreateWorkspace {
 }
 
 export class WorkspaceId {
-  @Field.id('The workspace')
-  workspace_id: string;
+  @Field.id('The workspace') workspace_id: string;
 }
 
 export class ListOfWorkspace extends PageInput {
-  @Field.id('The workspace')
-  workspace_id: string;
+  @Field.id('The workspace') workspace_id: string;
 }
 
 export class UpdateWorkspace extends WorkspaceId {
-  @Field.text('Its new name', name)
-  name: string;
+  @Field.text('Its new name', name) name: string;
 }
 
 export class SetVisibility extends WorkspaceId {
-  @Field.choice(VISIBILITY, VISIBILITIES)
-  visibility: Visibility;
+  @Field.choice(VISIBILITY, VISIBILITIES) visibility: Visibility;
 }
 
 export class WorkspaceView {
-  @Field.id('The workspace')
-  id: string;
-
-  @Field.id('The organization it belongs to')
-  organization_id: string;
-
-  @Field.text('Its name', name)
-  name: string;
-
-  @Field.choice(VISIBILITY, VISIBILITIES)
-  visibility: Visibility;
-
-  @Field.choice('Role of the caller in it', WORKSPACE_ROLES)
-  role: WorkspaceRole;
-
-  @Field.id('Who made it')
-  created_by: string;
-
-  @Field.time('When it was made')
-  created_at: string;
-
-  @Field.time('When it was last changed')
-  updated_at: string;
+  @Field.id('The workspace') id: string;
+  @Field.id('The organization it belongs to') organization_id: string;
+  @Field.text('Its name', name) name: string;
+  @Field.choice(VISIBILITY, VISIBILITIES) visibility: Visibility;
+  @Field.choice('Role of the caller in it', WORKSPACE_ROLES) role: WorkspaceRole;
+  @Field.id('Who made it') created_by: string;
+  @Field.time('When it was made') created_at: string;
+  @Field.time('When it was last changed') updated_at: string;
 }
 
 export class CreatedWorkspaceView extends WorkspaceView {

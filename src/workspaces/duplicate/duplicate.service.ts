@@ -11,19 +11,14 @@ import { WorkspaceFolders, WorkspaceId, WorkspacesStore } from '../core/index.js
 import { defineOperation, OperationsStore } from '../operations/index.js';
 
 export class DuplicateWorkspace extends WorkspaceId {
-  @Field.text('Name of the new workspace', {
-    ...NAME,
-    example: 'Research (copy)',
-  })
-  name: string;
+  @Field.text('Name of the new workspace', { ...NAME, example: 'Research (copy)' }) name: string;
 
   @Field.id('The organization it is to belong to; absent: the same', { optional: true })
   organization_id?: string;
 }
 
 export class StartedOperationView {
-  @Field.id('The operation, to be watched below /api/operations')
-  operation_id: string;
+  @Field.id('The operation, to be watched below /api/operations') operation_id: string;
 }
 
 export interface DuplicateInput {

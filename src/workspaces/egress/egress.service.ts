@@ -37,11 +37,8 @@ export class EgressView {
   @Field.choice('Whether sandboxes of the workspace reach listed hosts, or nothing', EGRESS_MODES)
   mode: string;
 
-  @Field.text('Hosts that are listed one by one', HOSTS)
-  hosts: string[];
-
-  @Field.choice('Lists of hosts by name', EGRESS_PRESETS, { list: true })
-  presets: string[];
+  @Field.text('Hosts that are listed one by one', HOSTS) hosts: string[];
+  @Field.choice('Lists of hosts by name', EGRESS_PRESETS, { list: true }) presets: string[];
 
   @Field.text('All hosts that can be reached now: none, where the mode or the installation says so', HOSTS)
   reachable: string[];

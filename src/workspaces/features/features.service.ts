@@ -16,31 +16,17 @@ const MEANING = {
 };
 
 export class UpdateFeatures extends WorkspaceId {
-  @Field.boolean(MEANING.agents, { optional: true })
-  agents?: boolean;
-
-  @Field.boolean(MEANING.mcp, { optional: true })
-  mcp?: boolean;
-
-  @Field.boolean(MEANING.sandbox, { optional: true })
-  sandbox?: boolean;
-
-  @Field.boolean(MEANING.sharing, { optional: true, shown: true })
-  sharing?: boolean;
+  @Field.boolean(MEANING.agents, { optional: true }) agents?: boolean;
+  @Field.boolean(MEANING.mcp, { optional: true }) mcp?: boolean;
+  @Field.boolean(MEANING.sandbox, { optional: true }) sandbox?: boolean;
+  @Field.boolean(MEANING.sharing, { optional: true, shown: true }) sharing?: boolean;
 }
 
 export class FeaturesView {
-  @Field.boolean(MEANING.agents)
-  agents: boolean;
-
-  @Field.boolean(MEANING.mcp)
-  mcp: boolean;
-
-  @Field.boolean(MEANING.sandbox)
-  sandbox: boolean;
-
-  @Field.boolean(MEANING.sharing)
-  sharing: boolean;
+  @Field.boolean(MEANING.agents) agents: boolean;
+  @Field.boolean(MEANING.mcp) mcp: boolean;
+  @Field.boolean(MEANING.sandbox) sandbox: boolean;
+  @Field.boolean(MEANING.sharing) sharing: boolean;
 }
 
 /** The access policy refuses features that are turned off, on every surface. */

@@ -11,18 +11,14 @@ export class ListFiles extends ListOfWorkspace {
   @Field.text('The folder; absent or empty: the whole workspace', { ...FOLDER, optional: true })
   path?: string;
 
-  @Field.boolean('Also what its folders hold', { optional: true, default: false })
-  recursive?: boolean;
+  @Field.boolean('Also what its folders hold', { optional: true, default: false }) recursive?: boolean;
 
   @Field.boolean('With recursive also what .gitignore leaves out; default true, for agents false', {
     optional: true,
   })
   ignored?: boolean;
 
-  @Field.choice('newest: the last changed first, on one page', SORTS, {
-    optional: true,
-    default: 'path',
-  })
+  @Field.choice('newest: the last changed first, on one page', SORTS, { optional: true, default: 'path' })
   sort?: (typeof SORTS)[number];
 
   @Field.boolean('Instead of pages a tree that fits limit, with counts; default false, for agents true', {
@@ -41,8 +37,7 @@ export class FindFiles extends ListOfWorkspace {
   @Field.text('The folder to look below; absent: the whole workspace', { ...FOLDER, optional: true })
   path?: string;
 
-  @Field.choice('Only these', ['file', 'directory'], { optional: true })
-  type?: 'file' | 'directory';
+  @Field.choice('Only these', ['file', 'directory'], { optional: true }) type?: 'file' | 'directory';
 
   @Field.boolean('Also what .gitignore leaves out, and what .git, node_modules and .atelier hold', {
     optional: true,
@@ -50,29 +45,21 @@ export class FindFiles extends ListOfWorkspace {
   })
   ignored?: boolean;
 
-  @Field.choice('newest: the last changed first, on one page', SORTS, {
-    optional: true,
-    default: 'path',
-  })
+  @Field.choice('newest: the last changed first, on one page', SORTS, { optional: true, default: 'path' })
   sort?: (typeof SORTS)[number];
 }
 
 export class FilePath extends WorkspaceId {
-  @Field.text('Path in the workspace', { ...PATH, min: 1 })
-  path: string;
+  @Field.text('Path in the workspace', { ...PATH, min: 1 }) path: string;
 }
 
 export class StatFile extends WorkspaceId {
-  @Field.text('Path in the workspace; empty: its root', PATH)
-  path: string;
+  @Field.text('Path in the workspace; empty: its root', PATH) path: string;
 }
 
 export class ReadContent extends FilePath {
-  @Field.integer('First line to return, from 1', { min: 1, optional: true, example: 1 })
-  start_line?: number;
-
-  @Field.integer('Last line to return', { min: 1, optional: true, example: 200 })
-  end_line?: number;
+  @Field.integer('First line to return, from 1', { min: 1, optional: true, example: 1 }) start_line?: number;
+  @Field.integer('Last line to return', { min: 1, optional: true, example: 200 }) end_line?: number;
 
   @Field.boolean(
     'A PDF as its text, a notebook (.ipynb) as its cells with their outputs; default false, for agents true',
@@ -82,8 +69,7 @@ export class ReadContent extends FilePath {
 }
 
 export class WriteContent extends FilePath {
-  @Field.text('The whole new content', { max: 1_000_000_000, example: '# Plan\n' })
-  content: string;
+  @Field.text('The whole new content', { max: 1_000_000_000, example: '# Plan\n' }) content: string;
 
   @Field.choice('How content is encoded', ['utf8', 'base64'], { optional: true, default: 'utf8' })
   encoding?: 'utf8' | 'base64';
@@ -98,8 +84,7 @@ export class DownloadFile extends StatFile {
 }
 
 export class MakeFolder extends WorkspaceId {
-  @Field.text('Path in the workspace', { ...PATH, min: 1, example: 'notes/drafts' })
-  path: string;
+  @Field.text('Path in the workspace', { ...PATH, min: 1, example: 'notes/drafts' }) path: string;
 }
 
 export class EditFile extends FilePath {
@@ -110,41 +95,25 @@ export class EditFile extends FilePath {
   })
   old_text: string;
 
-  @Field.text('What to put in its place', { max: 1_000_000, example: 'the' })
-  new_text: string;
-
-  @Field.boolean('Replace every occurrence', { optional: true, default: false })
-  replace_all?: boolean;
+  @Field.text('What to put in its place', { max: 1_000_000, example: 'the' }) new_text: string;
+  @Field.boolean('Replace every occurrence', { optional: true, default: false }) replace_all?: boolean;
 }
 
 export class MoveFile extends WorkspaceId {
-  @Field.text('What to move or copy', { ...PATH, min: 1 })
-  from: string;
-
-  @Field.text('Where to', { ...PATH, min: 1, example: 'archive/plan.md' })
-  to: string;
-
-  @Field.boolean('Replace what is there', { optional: true, default: false })
-  overwrite?: boolean;
+  @Field.text('What to move or copy', { ...PATH, min: 1 }) from: string;
+  @Field.text('Where to', { ...PATH, min: 1, example: 'archive/plan.md' }) to: string;
+  @Field.boolean('Replace what is there', { optional: true, default: false }) overwrite?: boolean;
 }
 
 export class DeleteFile extends FilePath {
-  @Field.boolean('Also what the folder holds', { optional: true, default: false })
-  recursive?: boolean;
+  @Field.boolean('Also what the folder holds', { optional: true, default: false }) recursive?: boolean;
 }
 
 export class EntryView {
-  @Field.text('Path in the workspace', PATH)
-  path: string;
-
-  @Field.choice('What it is; links are listed, never followed', ENTRY_TYPES)
-  type: string;
-
-  @Field.integer('Size in bytes', { example: 812 })
-  size: number;
-
-  @Field.time('When it was last changed')
-  modified_at: string;
+  @Field.text('Path in the workspace', PATH) path: string;
+  @Field.choice('What it is; links are listed, never followed', ENTRY_TYPES) type: string;
+  @Field.integer('Size in bytes', { example: 812 }) size: number;
+  @Field.time('When it was last changed') modified_at: string;
 
   @Field.text('Changes whenever the content does; null unless it is a file', {
     nullable: true,
@@ -181,8 +150,7 @@ export class FoundFilesPage extends PageOf(EntryView, 'FoundPage') {
   declare items: EntryView[];
   declare next_cursor: string | null;
 
-  @Field.integer('How many there are', { example: 3 })
-  total: number;
+  @Field.integer('How many there are', { example: 3 }) total: number;
 }
 
 /** An image as a whole. */
@@ -195,23 +163,12 @@ export interface ImageContent {
 }
 
 export class ContentView {
-  @Field.text('Path in the workspace', PATH)
-  path: string;
-
-  @Field.text('The lines asked for', { max: 1_000_000_000, example: '# Plan\n' })
-  content: string;
-
-  @Field.text('Changes whenever the content does', { example: '"1f-6a"' })
-  etag: string;
-
-  @Field.integer('Size of the whole file in bytes', { example: 812 })
-  size: number;
-
-  @Field.integer('First line returned', { example: 1 })
-  start_line: number;
-
-  @Field.integer('Last line returned', { example: 20 })
-  end_line: number;
+  @Field.text('Path in the workspace', PATH) path: string;
+  @Field.text('The lines asked for', { max: 1_000_000_000, example: '# Plan\n' }) content: string;
+  @Field.text('Changes whenever the content does', { example: '"1f-6a"' }) etag: string;
+  @Field.integer('Size of the whole file in bytes', { example: 812 }) size: number;
+  @Field.integer('First line returned', { example: 1 }) start_line: number;
+  @Field.integer('Last line returned', { example: 20 }) end_line: number;
 
   @Field.integer(
     'Lines in the whole file; null for one of more than 32 MiB, which is read only as far as needed',
@@ -238,16 +195,12 @@ export class ContentView {
 }
 
 export class WrittenView extends EntryView {
-  @Field.boolean('Whether the file is new')
-  created: boolean;
+  @Field.boolean('Whether the file is new') created: boolean;
 }
 
 export class EditedView extends EntryView {
-  @Field.integer('How many occurrences were replaced', { example: 1 })
-  replacements: number;
-
-  @Field.integer('The first line that changed, from 1', { example: 12 })
-  line: number;
+  @Field.integer('How many occurrences were replaced', { example: 1 }) replacements: number;
+  @Field.integer('The first line that changed, from 1', { example: 12 }) line: number;
 
   @Field.text('The first change with the lines around it, each after its number; long ones are cut', {
     example: '11\t# Plan\n12\tthe first step',
@@ -256,16 +209,12 @@ export class EditedView extends EntryView {
 }
 
 export class CopiedView extends EntryView {
-  @Field.text('What was left out: links and special files', { list: true, example: [] })
-  skipped: string[];
+  @Field.text('What was left out: links and special files', { list: true, example: [] }) skipped: string[];
 }
 
 export class DeletedPathView {
-  @Field.text('What was deleted', PATH)
-  path: string;
-
-  @Field.boolean('Always true')
-  deleted: boolean;
+  @Field.text('What was deleted', PATH) path: string;
+  @Field.boolean('Always true') deleted: boolean;
 }
 
 const MAX_LINES = 2_000;

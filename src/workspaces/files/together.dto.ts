@@ -5,8 +5,7 @@ const PATH = { max: 4096, example: 'notes/plan.md' };
 const MAX_EDITS = 100;
 
 export class OneEdit {
-  @Field.text('The file; absent: `path` of the request', { ...PATH, min: 1, optional: true })
-  path?: string;
+  @Field.text('The file; absent: `path` of the request', { ...PATH, min: 1, optional: true }) path?: string;
 
   @Field.text('Text to replace; must occur exactly once unless replace_all', {
     min: 1,
@@ -15,11 +14,8 @@ export class OneEdit {
   })
   old_text: string;
 
-  @Field.text('What to put in its place', { max: 1_000_000, example: 'the' })
-  new_text: string;
-
-  @Field.boolean('Replace every occurrence', { optional: true })
-  replace_all?: boolean;
+  @Field.text('What to put in its place', { max: 1_000_000, example: 'the' }) new_text: string;
+  @Field.boolean('Replace every occurrence', { optional: true }) replace_all?: boolean;
 }
 
 export class EditFiles extends WorkspaceId {
@@ -47,11 +43,8 @@ export class PatchFiles extends WorkspaceId {
 const KINDS = ['created', 'modified', 'deleted', 'moved'] as const;
 
 export class ChangedFileView {
-  @Field.text('Path in the workspace', PATH)
-  path: string;
-
-  @Field.choice('What became of it', KINDS)
-  kind: (typeof KINDS)[number];
+  @Field.text('Path in the workspace', PATH) path: string;
+  @Field.choice('What became of it', KINDS) kind: (typeof KINDS)[number];
 
   @Field.text('Where it was before; null unless it was moved', { max: 4096, nullable: true, example: null })
   from: string | null;

@@ -17,13 +17,11 @@ export class ListHistory extends ListOfWorkspace {
   )
   path?: string;
 
-  @Field.id('Only what this run of an agent wrote', { optional: true })
-  run_id?: string;
+  @Field.id('Only what this run of an agent wrote', { optional: true }) run_id?: string;
 }
 
 export class VersionId extends WorkspaceId {
-  @Field.id('The version')
-  version: string;
+  @Field.id('The version') version: string;
 }
 
 export class DiffVersions extends VersionId {
@@ -35,16 +33,12 @@ export class DiffVersions extends VersionId {
 }
 
 export class RestoreFile extends VersionId {
-  @Field.text('Where to put it: the path it had, or another', { ...PATH, min: 1 })
-  path: string;
+  @Field.text('Where to put it: the path it had, or another', { ...PATH, min: 1 }) path: string;
 }
 
 export class VersionView {
-  @Field.id('The version')
-  id: string;
-
-  @Field.text('Path in the workspace', PATH)
-  path: string;
+  @Field.id('The version') id: string;
+  @Field.text('Path in the workspace', PATH) path: string;
 
   @Field.choice('What was done; found: it was there before there was a history', VERSION_KINDS, {
     example: 'modified',
@@ -54,14 +48,9 @@ export class VersionView {
   @Field.text('Where it was before it moved', { max: 4096, nullable: true, example: null })
   from: string | null;
 
-  @Field.integer('Bytes; null where it was deleted', { nullable: true, example: 812 })
-  size: number | null;
-
-  @Field.text('Entity tag that it had', { nullable: true, example: '"1f-6a"' })
-  etag: string | null;
-
-  @Field.boolean('Whether its content is kept, to be read and restored')
-  kept: boolean;
+  @Field.integer('Bytes; null where it was deleted', { nullable: true, example: 812 }) size: number | null;
+  @Field.text('Entity tag that it had', { nullable: true, example: '"1f-6a"' }) etag: string | null;
+  @Field.boolean('Whether its content is kept, to be read and restored') kept: boolean;
 
   @Field.choice(
     'Why its content is not kept: it is gone, over history_file_bytes in WORKSPACE_LIMITS, was written over at once, or there was no room',
@@ -70,17 +59,13 @@ export class VersionView {
   )
   not_kept_because: string | null;
 
-  @Field.id('The version before it of the same path', { nullable: true })
-  previous: string | null;
+  @Field.id('The version before it of the same path', { nullable: true }) previous: string | null;
 
   @Field.object('Who wrote; null: it was there before', () => WriterView, { nullable: true })
   writer: WriterView | null;
 
-  @Field.id('The run it was part of', { nullable: true })
-  run_id: string | null;
-
-  @Field.time('When')
-  time: string;
+  @Field.id('The run it was part of', { nullable: true }) run_id: string | null;
+  @Field.time('When') time: string;
 }
 
 export const VersionPage = PageOf(VersionView, 'VersionPage');
@@ -101,14 +86,12 @@ export class VersionContentView extends VersionView {
 }
 
 export class DiffView {
-  @Field.text('Path of the version', PATH)
-  path: string;
+  @Field.text('Path of the version', PATH) path: string;
 
   @Field.id('What it is compared with; null: there was no such file', { nullable: true })
   against: string | null;
 
-  @Field.id('The version')
-  version: string;
+  @Field.id('The version') version: string;
 
   @Field.text('A unified diff from the other to this one, up to 1 MiB; empty where they are the same', {
     max: 1_100_000,
@@ -121,33 +104,22 @@ export class DiffView {
   })
   binary: boolean;
 
-  @Field.boolean('Whether the diff is cut off', { example: false })
-  truncated: boolean;
-
-  @Field.integer('Lines added', { example: 1 })
-  additions: number;
-
-  @Field.integer('Lines removed', { example: 1 })
-  deletions: number;
+  @Field.boolean('Whether the diff is cut off', { example: false }) truncated: boolean;
+  @Field.integer('Lines added', { example: 1 }) additions: number;
+  @Field.integer('Lines removed', { example: 1 }) deletions: number;
 }
 
 export class FileStateView {
   @Field.id('The version in the history of the file; null where there is none', { nullable: true })
   version: string | null;
 
-  @Field.integer('Bytes', { nullable: true, example: 812 })
-  size: number | null;
-
-  @Field.text('Entity tag that it had', { nullable: true, example: '"1f-6a"' })
-  etag: string | null;
-
-  @Field.boolean('Whether its content is kept')
-  kept: boolean;
+  @Field.integer('Bytes', { nullable: true, example: 812 }) size: number | null;
+  @Field.text('Entity tag that it had', { nullable: true, example: '"1f-6a"' }) etag: string | null;
+  @Field.boolean('Whether its content is kept') kept: boolean;
 }
 
 export class FileChangeView {
-  @Field.text('Path in the workspace', PATH)
-  path: string;
+  @Field.text('Path in the workspace', PATH) path: string;
 
   @Field.choice('What was done in all', ['created', 'modified', 'deleted'], { example: 'modified' })
   kind: string;
@@ -164,11 +136,8 @@ export class FileChangeView {
 }
 
 export class RevertedFileView {
-  @Field.text('Path in the workspace', PATH)
-  path: string;
-
-  @Field.choice('What was done', ['restored', 'removed'])
-  action: string;
+  @Field.text('Path in the workspace', PATH) path: string;
+  @Field.choice('What was done', ['restored', 'removed']) action: string;
 }
 
 export class RevertedView {

@@ -2,18 +2,15 @@ import { Field } from '../../platform/dto/index.js';
 import { OPERATION_STATES, type Operation } from './operations.store.js';
 
 export class OperationId {
-  @Field.id('The operation')
-  id: string;
+  @Field.id('The operation') id: string;
 }
 
 export class WatchOperation extends OperationId {
-  @Field.integer('Only what follows this number', { min: 0, optional: true, example: 3 })
-  after?: number;
+  @Field.integer('Only what follows this number', { min: 0, optional: true, example: 3 }) after?: number;
 }
 
 export class OperationResultView {
-  @Field.id('The workspace that it made, or read')
-  workspace_id: string;
+  @Field.id('The workspace that it made, or read') workspace_id: string;
 
   @Field.text('How it came out, for kinds that can complete in more than one way', {
     optional: true,
@@ -23,23 +20,15 @@ export class OperationResultView {
 }
 
 export class OperationView {
-  @Field.id('The operation')
-  id: string;
-
-  @Field.text('What it does', { example: 'workspace_duplicate' })
-  kind: string;
-
-  @Field.choice('How it stands', OPERATION_STATES)
-  status: string;
-
-  @Field.integer('Files and folders that are done, or objects of git', { example: 12 })
-  done: number;
+  @Field.id('The operation') id: string;
+  @Field.text('What it does', { example: 'workspace_duplicate' }) kind: string;
+  @Field.choice('How it stands', OPERATION_STATES) status: string;
+  @Field.integer('Files and folders that are done, or objects of git', { example: 12 }) done: number;
 
   @Field.integer('Files and folders in all; null before they are counted', { nullable: true, example: 40 })
   total: number | null;
 
-  @Field.integer('Bytes that are done', { example: 34567 })
-  bytes_done: number;
+  @Field.integer('Bytes that are done', { example: 34567 }) bytes_done: number;
 
   @Field.integer('Bytes in all; null before they are counted', { nullable: true, example: 99999 })
   bytes_total: number | null;
@@ -56,8 +45,7 @@ export class OperationView {
   @Field.object('What it made, when it is completed', () => OperationResultView, { nullable: true })
   result: OperationResultView | null;
 
-  @Field.text('Why it failed', { nullable: true, example: null })
-  error: string | null;
+  @Field.text('Why it failed', { nullable: true, example: null }) error: string | null;
 }
 
 export function operationView({ id, kind, state, progress, result, error }: Operation): OperationView {

@@ -17,8 +17,7 @@ import { RunningSandboxes } from './running-sandboxes.js';
 import { type RunningSandboxRow, SANDBOX_CALLERS, SANDBOX_KINDS } from './running-sandboxes.store.js';
 
 export class SandboxRef extends WorkspaceId {
-  @Field.id('The sandbox')
-  sandbox_id: string;
+  @Field.id('The sandbox') sandbox_id: string;
 }
 
 export class SandboxCallerView {
@@ -28,16 +27,12 @@ export class SandboxCallerView {
   )
   kind: string;
 
-  @Field.id('The run, who used the tool, or the version that is built', { nullable: true })
-  id: string | null;
+  @Field.id('The run, who used the tool, or the version that is built', { nullable: true }) id: string | null;
 }
 
 export class SandboxView {
-  @Field.id('The sandbox')
-  id: string;
-
-  @Field.choice('One command alone, or a session that lasts over several', SANDBOX_KINDS)
-  kind: string;
+  @Field.id('The sandbox') id: string;
+  @Field.choice('One command alone, or a session that lasts over several', SANDBOX_KINDS) kind: string;
 
   @Field.text('Name by which its caller goes on in the session', { nullable: true, example: 'build' })
   name: string | null;
@@ -45,14 +40,9 @@ export class SandboxView {
   @Field.text('What runs in it, or was the first to, shortened', { max: 501, example: 'npm test' })
   command: string;
 
-  @Field.object('For whom it runs', () => SandboxCallerView)
-  caller: SandboxCallerView;
-
-  @Field.text('The machine that it runs on', { example: 'worker-1' })
-  node: string;
-
-  @Field.time('When it was started')
-  started_at: string;
+  @Field.object('For whom it runs', () => SandboxCallerView) caller: SandboxCallerView;
+  @Field.text('The machine that it runs on', { example: 'worker-1' }) node: string;
+  @Field.time('When it was started') started_at: string;
 
   @Field.integer('Bytes of memory that its processes hold', { min: 0, nullable: true, example: 20_971_520 })
   memory_bytes: number | null;
@@ -64,8 +54,7 @@ export class SandboxView {
   })
   cpu_ms: number | null;
 
-  @Field.integer('Processes that run in it', { min: 0, nullable: true, example: 3 })
-  processes: number | null;
+  @Field.integer('Processes that run in it', { min: 0, nullable: true, example: 3 }) processes: number | null;
 }
 
 export const SandboxPage = PageOf(SandboxView, 'SandboxPage');

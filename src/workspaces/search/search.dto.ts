@@ -5,8 +5,7 @@ const PLACES = ['content', 'names'] as const;
 const SORTS = ['path', 'newest'] as const;
 
 export class SearchWorkspace extends ListOfWorkspace {
-  @Field.text('What to find', { min: 1, max: 1000, example: 'plan' })
-  q: string;
+  @Field.text('What to find', { min: 1, max: 1000, example: 'plan' }) q: string;
 
   @Field.choice(
     'Search the lines of text files, or the names of files and folders (their paths, if q has a slash)',
@@ -35,8 +34,7 @@ export class SearchWorkspace extends ListOfWorkspace {
   })
   glob?: string;
 
-  @Field.boolean('Capital letters matter', { optional: true, default: false })
-  case_sensitive?: boolean;
+  @Field.boolean('Capital letters matter', { optional: true, default: false }) case_sensitive?: boolean;
 
   @Field.boolean('Also what .gitignore leaves out, .git and node_modules', { optional: true, default: false })
   ignored?: boolean;
@@ -64,8 +62,7 @@ export class SearchWorkspace extends ListOfWorkspace {
 }
 
 export class FindingView {
-  @Field.text('Path in the workspace', { max: 4096, example: 'notes/plan.md' })
-  path: string;
+  @Field.text('Path in the workspace', { max: 4096, example: 'notes/plan.md' }) path: string;
 
   @Field.integer('The line, from 1; null for a match in the name', { nullable: true, example: 3 })
   line: number | null;

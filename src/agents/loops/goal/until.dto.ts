@@ -3,8 +3,7 @@ import { LANGUAGES, type Language } from '../../../workspaces/sandboxes/index.js
 import { MODEL } from '../../models/index.js';
 
 export class CheckInput {
-  @Field.choice('What runs it: bash, Python or Node.js', LANGUAGES, { example: 'bash' })
-  run: Language;
+  @Field.choice('What runs it: bash, Python or Node.js', LANGUAGES, { example: 'bash' }) run: Language;
 
   @Field.text('The script, a file of the workspace; its bytes are kept as they are now', {
     min: 1,

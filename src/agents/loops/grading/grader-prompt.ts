@@ -20,8 +20,7 @@ export interface Exhibit {
 }
 
 export class GraderReads {
-  @Field.text('A file of the workspace', { min: 1, max: 4096, example: 'report.md' })
-  path: string;
+  @Field.text('A file of the workspace', { min: 1, max: 4096, example: 'report.md' }) path: string;
 
   @Field.integer('The line to begin with, from 1', { min: 1, optional: true, example: 1 })
   start_line?: number;

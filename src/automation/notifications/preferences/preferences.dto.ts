@@ -18,19 +18,15 @@ const SCOPE = {
 const TIME = { pattern: /^([01]\d|2[0-3]):[0-5]\d$/, patternHint: 'must be a time as HH:MM' };
 
 export class PreferenceFields {
-  @Field.text('Where it holds: an organization, or `all`', SCOPE)
-  scope: string;
+  @Field.text('Where it holds: an organization, or `all`', SCOPE) scope: string;
 
   @Field.choice('A type of notifications, or a category of them', [...CATEGORIES, ...TYPE_NAMES], {
     example: 'run.failed',
   })
   type: string;
 
-  @Field.choice('The channel', PREFERRED_CHANNEL_NAMES, { example: 'mail' })
-  channel: PreferredChannel;
-
-  @Field.choice('Each at once, none, or all of a day in one', MODES, { example: 'digest' })
-  mode: Mode;
+  @Field.choice('The channel', PREFERRED_CHANNEL_NAMES, { example: 'mail' }) channel: PreferredChannel;
+  @Field.choice('Each at once, none, or all of a day in one', MODES, { example: 'digest' }) mode: Mode;
 }
 
 export class ScheduleFields {
@@ -44,11 +40,8 @@ export class ScheduleFields {
   })
   quiet_from: string | null;
 
-  @Field.text('When they end', { ...TIME, nullable: true, example: '07:00' })
-  quiet_to: string | null;
-
-  @Field.text('When your digests are sent, in local time', { ...TIME, example: '08:00' })
-  digest_at: string;
+  @Field.text('When they end', { ...TIME, nullable: true, example: '07:00' }) quiet_to: string | null;
+  @Field.text('When your digests are sent, in local time', { ...TIME, example: '08:00' }) digest_at: string;
 
   @Field.integer('On which days: 1 is Monday, 7 is Sunday', {
     min: 1,
@@ -82,42 +75,26 @@ export class SetPreferences {
 }
 
 export class DecisionView {
-  @Field.text('The type', { example: 'run.failed' })
-  type: string;
-
-  @Field.choice('The channel', PREFERRED_CHANNEL_NAMES)
-  channel: string;
-
-  @Field.choice('What holds', MODES)
-  mode: string;
-
-  @Field.choice('What decided it: the first of these that says anything', DECIDERS)
-  decided_by: string;
+  @Field.text('The type', { example: 'run.failed' }) type: string;
+  @Field.choice('The channel', PREFERRED_CHANNEL_NAMES) channel: string;
+  @Field.choice('What holds', MODES) mode: string;
+  @Field.choice('What decided it: the first of these that says anything', DECIDERS) decided_by: string;
 }
 
 export class PreferencesView {
-  @Field.object('What you said', () => PreferenceFields, { list: true })
-  preferences: PreferenceFields[];
+  @Field.object('What you said', () => PreferenceFields, { list: true }) preferences: PreferenceFields[];
 
   @Field.object('What holds for each type on each channel', () => DecisionView, { list: true })
   matrix: DecisionView[];
 
-  @Field.object('Your quiet hours and when digests are sent', () => ScheduleFields)
-  schedule: ScheduleFields;
+  @Field.object('Your quiet hours and when digests are sent', () => ScheduleFields) schedule: ScheduleFields;
 }
 
 export class NotificationTypeView {
-  @Field.text('Its name', { example: 'run.failed' })
-  type: string;
-
-  @Field.text('Its category', { example: 'run' })
-  category: string;
-
-  @Field.choice('How grave it is', SEVERITIES)
-  severity: string;
-
-  @Field.text('What has happened', { example: 'A run of yours failed' })
-  summary: string;
+  @Field.text('Its name', { example: 'run.failed' }) type: string;
+  @Field.text('Its category', { example: 'run' }) category: string;
+  @Field.choice('How grave it is', SEVERITIES) severity: string;
+  @Field.text('What has happened', { example: 'A run of yours failed' }) summary: string;
 
   @Field.record('The mode of each channel where you say nothing', {
     example: { in_app: 'on', mail: 'off', push: 'off' },

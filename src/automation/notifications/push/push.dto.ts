@@ -10,8 +10,7 @@ export class PushKeyView {
   })
   key: string | null;
 
-  @Field.text('Why there is no push', { nullable: true })
-  reason: string | null;
+  @Field.text('Why there is no push', { nullable: true }) reason: string | null;
 }
 
 export class PushKeys {
@@ -33,11 +32,8 @@ export class PushKeys {
 
 /** As `PushSubscription.toJSON()` of a browser has it. */
 export class CreatePushSubscription {
-  @Field.text('Where to send', ENDPOINT)
-  endpoint: string;
-
-  @Field.object('What messages are encrypted with', () => PushKeys)
-  keys: PushKeys;
+  @Field.text('Where to send', ENDPOINT) endpoint: string;
+  @Field.object('What messages are encrypted with', () => PushKeys) keys: PushKeys;
 
   @Field.integer('What the browser says of its end; it is not needed', {
     optional: true,
@@ -49,14 +45,10 @@ export class CreatePushSubscription {
 }
 
 export class DeletePushSubscription {
-  @Field.text('Where it is sent to', ENDPOINT)
-  endpoint: string;
+  @Field.text('Where it is sent to', ENDPOINT) endpoint: string;
 }
 
 export class PushSubscriptionView {
-  @Field.id('The subscription')
-  id: string;
-
-  @Field.text('Where it is sent to', { example: ENDPOINT.example })
-  endpoint: string;
+  @Field.id('The subscription') id: string;
+  @Field.text('Where it is sent to', { example: ENDPOINT.example }) endpoint: string;
 }

@@ -19,8 +19,7 @@ export class ListWebhooks extends PageInput {
 }
 
 export class WebhookId {
-  @Field.id('The webhook')
-  id: string;
+  @Field.id('The webhook') id: string;
 }
 
 /** What is sent where. */
@@ -28,8 +27,7 @@ class WebhookFields {
   @Field.choice('Types and categories of notifications to send; none: all', TOPICS, TYPES_EXAMPLE)
   types?: string[];
 
-  @Field.text('What it is for', { optional: true, max: 500, example: 'Tells our chat' })
-  description?: string;
+  @Field.text('What it is for', { optional: true, max: 500, example: 'Tells our chat' }) description?: string;
 }
 
 export class CreateWebhook extends WebhookFields {
@@ -41,44 +39,37 @@ export class CreateWebhook extends WebhookFields {
   )
   organization_id?: string;
 
-  @Field.text('Where to: https, without a user name; not a private address', URL_RULES)
-  url: string;
+  @Field.text('Where to: https, without a user name; not a private address', URL_RULES) url: string;
 }
 
 export class UpdateWebhook extends WebhookFields {
-  @Field.id('The webhook')
-  id: string;
+  @Field.id('The webhook') id: string;
 
   @Field.text('Where to: https, without a user name; not a private address', { ...URL_RULES, optional: true })
   url?: string;
 }
 
 export class ListWebhookAttempts extends PageInput {
-  @Field.id('The webhook')
-  id: string;
+  @Field.id('The webhook') id: string;
 }
 
 export class RecoverWebhook extends WebhookId {
-  @Field.time('From when on, at most 30 days ago', { example: '2026-11-21T09:30:00.000Z' })
-  since: string;
+  @Field.time('From when on, at most 30 days ago', { example: '2026-11-21T09:30:00.000Z' }) since: string;
 }
 
 export class WebhookAttemptId {
-  @Field.id('The attempt')
-  id: string;
+  @Field.id('The attempt') id: string;
 }
 
 export class WebhookView {
-  @Field.id('The webhook')
-  id: string;
+  @Field.id('The webhook') id: string;
 
   @Field.id('The organization whose notifications it is sent; null: those of the person whose it is', {
     nullable: true,
   })
   organization_id: string | null;
 
-  @Field.text('Where to', { example: URL_RULES.example })
-  url: string;
+  @Field.text('Where to', { example: URL_RULES.example }) url: string;
 
   @Field.text('Types and categories of notifications that are sent; none: all', {
     list: true,
@@ -86,11 +77,8 @@ export class WebhookView {
   })
   types: string[];
 
-  @Field.text('What it is for', { example: 'Tells our chat' })
-  description: string;
-
-  @Field.boolean('Whether it is sent anything')
-  enabled: boolean;
+  @Field.text('What it is for', { example: 'Tells our chat' }) description: string;
+  @Field.boolean('Whether it is sent anything') enabled: boolean;
 
   @Field.choice(
     'Why not: `gone`: the receiver answered 410; `failing`: every attempt of five days failed',
@@ -99,17 +87,13 @@ export class WebhookView {
   )
   disabled_reason: (typeof DISABLED_REASONS)[number] | null;
 
-  @Field.time('Since when every attempt has failed', { nullable: true })
-  failing_since: string | null;
+  @Field.time('Since when every attempt has failed', { nullable: true }) failing_since: string | null;
 
   @Field.time('Until when the secret before signs as well', { nullable: true })
   previous_secret_until: string | null;
 
-  @Field.time('When it was made')
-  created_at: string;
-
-  @Field.time('When it was last changed')
-  updated_at: string;
+  @Field.time('When it was made') created_at: string;
+  @Field.time('When it was last changed') updated_at: string;
 }
 
 export class WebhookWithSecretView extends WebhookView {
@@ -126,19 +110,15 @@ export class WebhookWithSecretView extends WebhookView {
 export const WebhookPage = PageOf(WebhookView, 'WebhookPage');
 
 export class WebhookAttemptView {
-  @Field.id('The attempt')
-  id: string;
+  @Field.id('The attempt') id: string;
 
   @Field.text('What was sent: `webhook-id`, the same in all attempts', {
     example: 'msg_0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f',
   })
   webhook_id: string;
 
-  @Field.text('Its type', { example: 'approval.requested' })
-  type: string;
-
-  @Field.boolean('Whether the receiver took it (2xx)')
-  succeeded: boolean;
+  @Field.text('Its type', { example: 'approval.requested' }) type: string;
+  @Field.boolean('Whether the receiver took it (2xx)') succeeded: boolean;
 
   @Field.integer('The status that the receiver answered; null: it gave no answer', {
     nullable: true,
@@ -146,14 +126,9 @@ export class WebhookAttemptView {
   })
   status: number | null;
 
-  @Field.text('Why it failed', { nullable: true })
-  reason: string | null;
-
-  @Field.integer('How long it took, in milliseconds', { example: 84 })
-  duration_ms: number;
-
-  @Field.time('When it was made')
-  created_at: string;
+  @Field.text('Why it failed', { nullable: true }) reason: string | null;
+  @Field.integer('How long it took, in milliseconds', { example: 84 }) duration_ms: number;
+  @Field.time('When it was made') created_at: string;
 
   @Field.time('When the next attempt to send the same is due; null: none is', { nullable: true })
   next_attempt_at: string | null;
@@ -167,6 +142,5 @@ export class WebhookMessageView {
 }
 
 export class RecoveredView {
-  @Field.integer('How many failed messages are sent again', { example: 3 })
-  messages: number;
+  @Field.integer('How many failed messages are sent again', { example: 3 }) messages: number;
 }

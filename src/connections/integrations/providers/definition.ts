@@ -7,17 +7,10 @@ const WORD = { max: 40, pattern: /^[a-z][a-z0-9_]*$/, patternHint: 'must have sm
 
 /** What a person types where there is no sign-in. */
 export class ProviderField {
-  @Field.text('Its name', { ...WORD, example: 'api_key' })
-  name: string;
-
-  @Field.text('What people read', { min: 1, max: 80, example: 'API key' })
-  label: string;
-
-  @Field.boolean('Whether it is kept in the vault and never shown')
-  secret: boolean;
-
-  @Field.text('Where to find it', { max: 300, optional: true, example: 'Settings → API' })
-  help?: string;
+  @Field.text('Its name', { ...WORD, example: 'api_key' }) name: string;
+  @Field.text('What people read', { min: 1, max: 80, example: 'API key' }) label: string;
+  @Field.boolean('Whether it is kept in the vault and never shown') secret: boolean;
+  @Field.text('Where to find it', { max: 300, optional: true, example: 'Settings → API' }) help?: string;
 
   @Field.text('What it is where nothing is typed', { max: 500, optional: true, example: 'Authorization' })
   default?: string;
@@ -30,17 +23,13 @@ export class ProviderIdentity {
   })
   url: string;
 
-  @Field.choice('How it is asked', ['GET', 'POST'], { optional: true })
-  method?: 'GET' | 'POST';
+  @Field.choice('How it is asked', ['GET', 'POST'], { optional: true }) method?: 'GET' | 'POST';
 
   @Field.text('The body of a POST', { max: 2000, optional: true, example: '{"query":"{viewer{id}}"}' })
   body?: string;
 
-  @Field.text('Where in the answer the id of the account is', { max: 100, example: 'id' })
-  id: string;
-
-  @Field.text('Where in the answer its name is', { max: 100, example: 'login' })
-  label: string;
+  @Field.text('Where in the answer the id of the account is', { max: 100, example: 'id' }) id: string;
+  @Field.text('Where in the answer its name is', { max: 100, example: 'login' }) label: string;
 }
 
 export class ProviderApi {
@@ -85,8 +74,7 @@ export class ProviderApi {
 }
 
 export class ProviderRevocation {
-  @Field.text('Where', { ...URL_RULES, example: 'https://oauth2.googleapis.com/revoke' })
-  url: string;
+  @Field.text('Where', { ...URL_RULES, example: 'https://oauth2.googleapis.com/revoke' }) url: string;
 
   @Field.choice(
     'How: a form (RFC 7009), JSON, a request with the token itself, or as GitHub has it',
@@ -96,8 +84,7 @@ export class ProviderRevocation {
 }
 
 export class ProviderRefresh {
-  @Field.boolean('Whether each renewal brings another refresh token')
-  rotates: boolean;
+  @Field.boolean('Whether each renewal brings another refresh token') rotates: boolean;
 
   @Field.integer('Days after which a refresh token ends', { min: 1, max: 3650, optional: true, example: 180 })
   lifetime_days?: number;
@@ -122,8 +109,7 @@ export class ProviderDefinition {
   })
   id: string;
 
-  @Field.text('What people call it', { min: 1, max: 80, example: 'Acme' })
-  name: string;
+  @Field.text('What people call it', { min: 1, max: 80, example: 'Acme' }) name: string;
 
   @Field.text('Where to read about its credentials', {
     max: 500,
@@ -131,8 +117,7 @@ export class ProviderDefinition {
   })
   docs: string;
 
-  @Field.choice('How it lets programs in', AUTHS)
-  auth: (typeof AUTHS)[number];
+  @Field.choice('How it lets programs in', AUTHS) auth: (typeof AUTHS)[number];
 
   @Field.text('Where people authorize', {
     ...URL_RULES,
@@ -178,8 +163,7 @@ export class ProviderDefinition {
   })
   scopes_available?: string[];
 
-  @Field.choice('What stands between scopes', [' ', ','], { optional: true })
-  scope_separator?: ' ' | ',';
+  @Field.choice('What stands between scopes', [' ', ','], { optional: true }) scope_separator?: ' ' | ',';
 
   @Field.boolean('Whether it checks PKCE (RFC 7636), which is always sent', { optional: true })
   pkce?: boolean;
@@ -199,11 +183,8 @@ export class ProviderDefinition {
   @Field.object('Whose a credential is', () => ProviderIdentity, { optional: true })
   identity?: ProviderIdentity;
 
-  @Field.object('Its API', () => ProviderApi)
-  api: ProviderApi;
-
-  @Field.object('Its repositories', () => ProviderGit, { optional: true })
-  git?: ProviderGit;
+  @Field.object('Its API', () => ProviderApi) api: ProviderApi;
+  @Field.object('Its repositories', () => ProviderGit, { optional: true }) git?: ProviderGit;
 
   @Field.text(
     'Variables that programs look for before they ask; in sandboxes they hold a placeholder, and requests get the credential',

@@ -9,35 +9,25 @@ const name = { ...NAME, max: 80, example: 'GitHub of the team' };
 const SCOPES = { list: true, maxItems: 50, max: 200, example: ['repo'] } as const;
 
 export class ListProviders {
-  @Field.text('Words of its id or name', { max: 100, optional: true, example: 'git' })
-  q?: string;
+  @Field.text('Words of its id or name', { max: 100, optional: true, example: 'git' }) q?: string;
 
   @Field.id('Whose own providers are listed, too, and whose clients are looked at', { optional: true })
   organization_id?: string;
 }
 
 export class ProviderOf {
-  @Field.text('The id of the provider', PROVIDER)
-  provider: string;
-
-  @Field.id('The organization', { optional: true })
-  organization_id?: string;
+  @Field.text('The id of the provider', PROVIDER) provider: string;
+  @Field.id('The organization', { optional: true }) organization_id?: string;
 }
 
 export class OwnProvider {
-  @Field.text('The id of the provider', PROVIDER)
-  provider: string;
-
-  @Field.id('The organization whose it is')
-  organization_id: string;
+  @Field.text('The id of the provider', PROVIDER) provider: string;
+  @Field.id('The organization whose it is') organization_id: string;
 }
 
 export class CreateProvider {
-  @Field.id('The organization whose it is')
-  organization_id: string;
-
-  @Field.object('All that is known of it', () => ProviderDefinition)
-  definition: ProviderDefinition;
+  @Field.id('The organization whose it is') organization_id: string;
+  @Field.object('All that is known of it', () => ProviderDefinition) definition: ProviderDefinition;
 }
 
 export class UpdateProvider extends OwnProvider {
@@ -65,17 +55,10 @@ export class SetClient extends OwnProvider {
 }
 
 export class ProviderView {
-  @Field.text('Its id', PROVIDER)
-  id: string;
-
-  @Field.text('What people call it', { example: 'GitHub' })
-  name: string;
-
-  @Field.choice('How it lets programs in', AUTHS)
-  auth: (typeof AUTHS)[number];
-
-  @Field.boolean('Whether it comes with the service, and is not the organization’s own')
-  built_in: boolean;
+  @Field.text('Its id', PROVIDER) id: string;
+  @Field.text('What people call it', { example: 'GitHub' }) name: string;
+  @Field.choice('How it lets programs in', AUTHS) auth: (typeof AUTHS)[number];
+  @Field.boolean('Whether it comes with the service, and is not the organization’s own') built_in: boolean;
 
   @Field.choice(
     'Whose client is used; null: there is none, and one has to be registered first',
@@ -90,29 +73,23 @@ export class ProviderView {
   })
   redirect_uri: string | null;
 
-  @Field.object('All that is known of it', () => ProviderDefinition)
-  definition: ProviderDefinition;
+  @Field.object('All that is known of it', () => ProviderDefinition) definition: ProviderDefinition;
 }
 
 export class ProviderListView {
-  @Field.object('The providers', () => ProviderView, { list: true, maxItems: 1000 })
-  items: ProviderView[];
+  @Field.object('The providers', () => ProviderView, { list: true, maxItems: 1000 }) items: ProviderView[];
 }
 
 export class CreateIntegration {
-  @Field.text('The id of the provider', { ...PROVIDER, example: 'api_key' })
-  provider: string;
-
-  @Field.id('The organization')
-  organization_id: string;
+  @Field.text('The id of the provider', { ...PROVIDER, example: 'api_key' }) provider: string;
+  @Field.id('The organization') organization_id: string;
 
   @Field.choice('Whose it is: yours, for your own runs alone, or the organization’s', OWNERS, {
     optional: true,
   })
   owner?: (typeof OWNERS)[number];
 
-  @Field.text('What to call it; absent: as the provider', { ...name, optional: true })
-  name?: string;
+  @Field.text('What to call it; absent: as the provider', { ...name, optional: true }) name?: string;
 
   @Field.text('Scopes to ask for; absent: those of the provider', { ...SCOPES, optional: true })
   scopes?: string[];
@@ -134,27 +111,18 @@ export class CreateIntegration {
 }
 
 export class ListIntegrations extends PageInput {
-  @Field.id('Of this organization', { optional: true })
-  organization_id?: string;
-
-  @Field.id('Granted to this workspace', { optional: true })
-  workspace_id?: string;
-
-  @Field.text('Of this provider', { ...PROVIDER, optional: true })
-  provider?: string;
-
-  @Field.choice('In this state', CONNECTION_STATES, { optional: true })
-  state?: ConnectionState;
+  @Field.id('Of this organization', { optional: true }) organization_id?: string;
+  @Field.id('Granted to this workspace', { optional: true }) workspace_id?: string;
+  @Field.text('Of this provider', { ...PROVIDER, optional: true }) provider?: string;
+  @Field.choice('In this state', CONNECTION_STATES, { optional: true }) state?: ConnectionState;
 }
 
 export class IntegrationId {
-  @Field.id('The connection')
-  id: string;
+  @Field.id('The connection') id: string;
 }
 
 export class UpdateIntegration extends IntegrationId {
-  @Field.text('What to call it', { ...name, optional: true })
-  name?: string;
+  @Field.text('What to call it', { ...name, optional: true }) name?: string;
 
   @Field.record('Other values of what was typed: a new key, say; those that are left out stay', {
     optional: true,
@@ -177,8 +145,7 @@ export class AuthorizeIntegration extends IntegrationId {
 }
 
 export class IntegrationGrant {
-  @Field.id('The workspace')
-  workspace_id: string;
+  @Field.id('The workspace') workspace_id: string;
 
   @Field.choice('Methods that may be used there; none: all', METHODS, { list: true, optional: true })
   methods?: string[];
@@ -223,16 +190,12 @@ export class SetIntegrationGrants extends IntegrationId {
 }
 
 export class AccountView {
-  @Field.text('Its id there', { example: '583231' })
-  id: string;
-
-  @Field.text('Its name there', { example: 'octocat' })
-  label: string;
+  @Field.text('Its id there', { example: '583231' }) id: string;
+  @Field.text('Its name there', { example: 'octocat' }) label: string;
 }
 
 export class IntegrationGrantView {
-  @Field.id('The workspace')
-  workspace_id: string;
+  @Field.id('The workspace') workspace_id: string;
 
   @Field.text('Methods that may be used there; none: all', { list: true, example: ['GET'] })
   methods: string[];
@@ -248,23 +211,12 @@ export class IntegrationGrantView {
 }
 
 export class IntegrationView {
-  @Field.id('The connection; it stays the same when it is authorized again')
-  id: string;
-
-  @Field.id('The organization')
-  organization_id: string;
-
-  @Field.choice('Whose it is', OWNERS)
-  owner: (typeof OWNERS)[number];
-
-  @Field.id('The person whose it is; null: the organization’s', { nullable: true })
-  user_id: string | null;
-
-  @Field.text('The id of the provider', PROVIDER)
-  provider: string;
-
-  @Field.text('What it is called', name)
-  name: string;
+  @Field.id('The connection; it stays the same when it is authorized again') id: string;
+  @Field.id('The organization') organization_id: string;
+  @Field.choice('Whose it is', OWNERS) owner: (typeof OWNERS)[number];
+  @Field.id('The person whose it is; null: the organization’s', { nullable: true }) user_id: string | null;
+  @Field.text('The id of the provider', PROVIDER) provider: string;
+  @Field.text('What it is called', name) name: string;
 
   @Field.object('The account there; null where it is not known', () => AccountView, { nullable: true })
   account: AccountView | null;
@@ -275,14 +227,9 @@ export class IntegrationView {
   )
   state: ConnectionState;
 
-  @Field.text('Why it is in this state', { nullable: true })
-  reason: string | null;
-
-  @Field.text('Scopes that it has', { list: true, maxItems: 200, example: ['repo'] })
-  scopes: string[];
-
-  @Field.record('What was typed and is no secret')
-  settings: Record<string, string>;
+  @Field.text('Why it is in this state', { nullable: true }) reason: string | null;
+  @Field.text('Scopes that it has', { list: true, maxItems: 200, example: ['repo'] }) scopes: string[];
+  @Field.record('What was typed and is no secret') settings: Record<string, string>;
 
   @Field.object('Where it may be used, of the workspaces that you see', () => IntegrationGrantView, {
     list: true,
@@ -298,14 +245,9 @@ export class IntegrationView {
   })
   expires_at: string | null;
 
-  @Field.time('When it was last used', { nullable: true })
-  last_used_at: string | null;
-
-  @Field.time('When it was made')
-  created_at: string;
-
-  @Field.time('When it was last changed')
-  updated_at: string;
+  @Field.time('When it was last used', { nullable: true }) last_used_at: string | null;
+  @Field.time('When it was made') created_at: string;
+  @Field.time('When it was last changed') updated_at: string;
 }
 
 export const IntegrationPage = PageOf(IntegrationView, 'IntegrationPage');
@@ -317,13 +259,11 @@ export class StartedAuthorizationView {
   })
   authorize_url: string;
 
-  @Field.time('Until when')
-  expires_at: string;
+  @Field.time('Until when') expires_at: string;
 }
 
 export class CreatedIntegrationView {
-  @Field.object('The connection', () => IntegrationView)
-  connection: IntegrationView;
+  @Field.object('The connection', () => IntegrationView) connection: IntegrationView;
 
   @Field.object('How to go on; null where it is active already', () => StartedAuthorizationView, {
     nullable: true,
@@ -332,8 +272,7 @@ export class CreatedIntegrationView {
 }
 
 export class IntegrationTestView {
-  @Field.boolean('Whether the provider takes it')
-  accepted: boolean;
+  @Field.boolean('Whether the provider takes it') accepted: boolean;
 
   @Field.integer('The status that it answered; null where it was not asked', { nullable: true, example: 200 })
   status: number | null;
@@ -341,9 +280,6 @@ export class IntegrationTestView {
   @Field.object('The account that it names', () => AccountView, { nullable: true })
   account: AccountView | null;
 
-  @Field.text('Scopes that it has', { list: true, maxItems: 200, example: ['repo'] })
-  scopes: string[];
-
-  @Field.integer('How long the answer took, in milliseconds', { example: 84 })
-  latency_ms: number;
+  @Field.text('Scopes that it has', { list: true, maxItems: 200, example: ['repo'] }) scopes: string[];
+  @Field.integer('How long the answer took, in milliseconds', { example: 84 }) latency_ms: number;
 }

@@ -2,14 +2,12 @@ import { Field } from '../../../platform/dto/index.js';
 import { METHODS, type Method } from '../paths/request-path.js';
 
 export class IntegrationRequest {
-  @Field.id('The connection')
-  id: string;
+  @Field.id('The connection') id: string;
 
   @Field.id('The workspace for which it is done; the connection has to be granted to it')
   workspace_id: string;
 
-  @Field.choice('The method', METHODS)
-  method: Method;
+  @Field.choice('The method', METHODS) method: Method;
 
   @Field.text('The path below the address of the API, or a whole address of one of its hosts', {
     min: 1,
@@ -32,15 +30,8 @@ export class IntegrationRequest {
 }
 
 export class IntegrationResponseView {
-  @Field.integer('The status that the service answered', { example: 200 })
-  status: number;
-
-  @Field.record('Its headers')
-  headers: Record<string, string>;
-
-  @Field.json('Its body')
-  body: unknown;
-
-  @Field.choice('How the body is given', ['json', 'text', 'base64'])
-  encoding: 'json' | 'text' | 'base64';
+  @Field.integer('The status that the service answered', { example: 200 }) status: number;
+  @Field.record('Its headers') headers: Record<string, string>;
+  @Field.json('Its body') body: unknown;
+  @Field.choice('How the body is given', ['json', 'text', 'base64']) encoding: 'json' | 'text' | 'base64';
 }

@@ -3,13 +3,11 @@ import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
 export class ListGrants extends PageInput {}
 
 export class GrantId {
-  @Field.id('The grant')
-  id: string;
+  @Field.id('The grant') id: string;
 }
 
 export class GrantView {
-  @Field.id('The grant')
-  id: string;
+  @Field.id('The grant') id: string;
 
   @Field.text('The client, as it is known to the authorization server', {
     max: 2048,
@@ -35,14 +33,12 @@ export class GrantView {
   @Field.id('The only workspaces it sees; null: all that you see', { list: true, nullable: true })
   workspace_ids: string[] | null;
 
-  @Field.time('When you allowed it')
-  created_at: string;
+  @Field.time('When you allowed it') created_at: string;
 
   @Field.time('When it was last used, to the minute; null: never', { nullable: true })
   last_used_at: string | null;
 
-  @Field.time('When it ends, unless it is used before')
-  expires_at: string;
+  @Field.time('When it ends, unless it is used before') expires_at: string;
 }
 
 export const GrantPage = PageOf(GrantView, 'GrantPage');

@@ -20,8 +20,7 @@ import { HINTS, MAX_CHARACTERS, type McpTool } from '../call/mcp-tool.js';
 const MAX_MESSAGE = 1_000;
 
 class InWorkspace {
-  @Field.id('The workspace')
-  workspace_id: string;
+  @Field.id('The workspace') workspace_id: string;
 }
 
 class InSession extends InWorkspace {
@@ -33,13 +32,11 @@ class InSession extends InWorkspace {
 }
 
 class InOpenSession extends InWorkspace {
-  @Field.text('The session in which it runs', { max: 64 })
-  session: string;
+  @Field.text('The session in which it runs', { max: 64 }) session: string;
 }
 
 class ToolOutput {
-  @Field.text('What it gave back', { max: 100_000 })
-  output: string;
+  @Field.text('What it gave back', { max: 100_000 }) output: string;
 }
 
 /** What they are run with. */

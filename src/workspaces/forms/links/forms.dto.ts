@@ -9,35 +9,25 @@ const TIME_OR_NEVER = { optional: true, nullable: true } as const;
 export const FORM_STATES = ['open', 'paused', 'closed', 'expired', 'suspended', 'broken'] as const;
 
 export class FormPath extends WorkspaceId {
-  @Field.text('The .form file', PATH)
-  path: string;
+  @Field.text('The .form file', PATH) path: string;
 }
 
 export class FormId {
-  @Field.id('The form')
-  id: string;
+  @Field.id('The form') id: string;
 }
 
 export class ShareForm extends FormPath {
-  @Field.time(EXPIRES, TIME_OR_NEVER)
-  expires_at?: string | null;
+  @Field.time(EXPIRES, TIME_OR_NEVER) expires_at?: string | null;
 
   @Field.text('What visitors must enter', { ...PASSWORD, optional: true, nullable: true })
   password?: string | null;
 }
 
 export class UpdateForm extends FormId {
-  @Field.boolean('Whether it takes no responses for now', { optional: true, shown: true })
-  paused?: boolean;
-
-  @Field.text('Where its file is now, if that was moved', { ...PATH, optional: true })
-  path?: string;
-
-  @Field.boolean('Give it a new link; the one before never works again', { optional: true })
-  rotate?: boolean;
-
-  @Field.time(EXPIRES, TIME_OR_NEVER)
-  expires_at?: string | null;
+  @Field.boolean('Whether it takes no responses for now', { optional: true, shown: true }) paused?: boolean;
+  @Field.text('Where its file is now, if that was moved', { ...PATH, optional: true }) path?: string;
+  @Field.boolean('Give it a new link; the one before never works again', { optional: true }) rotate?: boolean;
+  @Field.time(EXPIRES, TIME_OR_NEVER) expires_at?: string | null;
 
   @Field.text('What visitors must enter from now on; null: nothing', {
     ...PASSWORD,
@@ -48,17 +38,13 @@ export class UpdateForm extends FormId {
 }
 
 export class FindingView {
-  @Field.text('The file', { example: 'signup.form' })
-  file: string;
+  @Field.text('The file', { example: 'signup.form' }) file: string;
 
   @Field.integer('The line, from 1; null where it is about the whole file', { nullable: true, example: 7 })
   line: number | null;
 
-  @Field.choice('An error keeps the form from being shown', ['error', 'warning'])
-  severity: string;
-
-  @Field.text('What is wrong', { example: '"requird" is not a known key' })
-  message: string;
+  @Field.choice('An error keeps the form from being shown', ['error', 'warning']) severity: string;
+  @Field.text('What is wrong', { example: '"requird" is not a known key' }) message: string;
 
   @Field.text('What was probably meant, or what to do', {
     nullable: true,
@@ -68,14 +54,9 @@ export class FindingView {
 }
 
 export class FormCheck {
-  @Field.boolean('Whether the form can be shown')
-  ok: boolean;
-
-  @Field.text('Its title', { nullable: true, example: 'Sign up' })
-  title: string | null;
-
-  @Field.object('What is wrong with the file', () => FindingView, { list: true })
-  findings: FindingView[];
+  @Field.boolean('Whether the form can be shown') ok: boolean;
+  @Field.text('Its title', { nullable: true, example: 'Sign up' }) title: string | null;
+  @Field.object('What is wrong with the file', () => FindingView, { list: true }) findings: FindingView[];
 
   @Field.text('The columns of its file for responses, in order', { list: true, example: ['submission_id'] })
   columns: string[];
@@ -91,22 +72,14 @@ export class FormPreview {
   })
   url: string;
 
-  @Field.time('When that page ends')
-  expires_at: string;
+  @Field.time('When that page ends') expires_at: string;
 }
 
 export class FormView {
-  @Field.id('The form')
-  id: string;
-
-  @Field.id('The workspace')
-  workspace_id: string;
-
-  @Field.text('Its .form file', PATH)
-  path: string;
-
-  @Field.text('Its title', { example: 'Sign up' })
-  title: string;
+  @Field.id('The form') id: string;
+  @Field.id('The workspace') workspace_id: string;
+  @Field.text('Its .form file', PATH) path: string;
+  @Field.text('Its title', { example: 'Sign up' }) title: string;
 
   @Field.text('Its link; null for callers who may not share forms', {
     nullable: true,
@@ -130,32 +103,18 @@ export class FormView {
   })
   trouble: string | null;
 
-  @Field.boolean('Whether visitors must enter a password')
-  has_password: boolean;
-
-  @Field.time(EXPIRES, { nullable: true })
-  expires_at: string | null;
-
-  @Field.text('Where responses are written to', { example: 'forms/signup.csv' })
-  output: string;
+  @Field.boolean('Whether visitors must enter a password') has_password: boolean;
+  @Field.time(EXPIRES, { nullable: true }) expires_at: string | null;
+  @Field.text('Where responses are written to', { example: 'forms/signup.csv' }) output: string;
 
   @Field.integer('Responses that are kept beside their file, without those taken for spam', { example: 12 })
   responses: number;
 
-  @Field.integer('Of these, how many are yet to be written to the file', { example: 0 })
-  waiting: number;
-
-  @Field.integer('How many are taken for spam', { example: 1 })
-  spam: number;
-
-  @Field.id('Who shared it')
-  created_by: string;
-
-  @Field.time('When it was shared')
-  created_at: string;
-
-  @Field.time('When it was last changed')
-  updated_at: string;
+  @Field.integer('Of these, how many are yet to be written to the file', { example: 0 }) waiting: number;
+  @Field.integer('How many are taken for spam', { example: 1 }) spam: number;
+  @Field.id('Who shared it') created_by: string;
+  @Field.time('When it was shared') created_at: string;
+  @Field.time('When it was last changed') updated_at: string;
 }
 
 export const FormPage = PageOf(FormView, 'FormPage');

@@ -6,16 +6,12 @@ const STATE =
   'received: kept, and yet to be written to the file; written: it is there; spam: kept for review, and not written';
 
 export class ListSubmissions extends PageInput {
-  @Field.id('The form')
-  id: string;
-
-  @Field.choice(STATE, STATES, { optional: true, shown: true })
-  state?: (typeof STATES)[number];
+  @Field.id('The form') id: string;
+  @Field.choice(STATE, STATES, { optional: true, shown: true }) state?: (typeof STATES)[number];
 }
 
 export class SubmissionId extends FormId {
-  @Field.id('The response')
-  submission_id: string;
+  @Field.id('The response') submission_id: string;
 }
 
 export class ExportForm extends FormId {
@@ -33,14 +29,9 @@ export class ExportForm extends FormId {
 }
 
 export class HandedFileView {
-  @Field.text('The field', { example: 'cv' })
-  field: string;
-
-  @Field.text('Its name', { example: 'cv.pdf' })
-  name: string;
-
-  @Field.integer('Bytes', { example: 48_213 })
-  size: number;
+  @Field.text('The field', { example: 'cv' }) field: string;
+  @Field.text('Its name', { example: 'cv.pdf' }) name: string;
+  @Field.integer('Bytes', { example: 48_213 }) size: number;
 
   @Field.text('Where it is in the workspace; null until it is written', {
     nullable: true,
@@ -50,14 +41,9 @@ export class HandedFileView {
 }
 
 export class SubmissionView {
-  @Field.id('The response')
-  id: string;
-
-  @Field.id('The form')
-  form_id: string;
-
-  @Field.choice(STATE, STATES)
-  state: string;
+  @Field.id('The response') id: string;
+  @Field.id('The form') form_id: string;
+  @Field.choice(STATE, STATES) state: string;
 
   @Field.text('Why it is taken for spam', { nullable: true, example: 'It was sent within three seconds' })
   reason: string | null;
@@ -65,24 +51,19 @@ export class SubmissionView {
   @Field.record('The answers by the ids of fields: texts, numbers, true or false, lists of texts')
   data: object;
 
-  @Field.object('Files that came with it', () => HandedFileView, { list: true })
-  files: HandedFileView[];
+  @Field.object('Files that came with it', () => HandedFileView, { list: true }) files: HandedFileView[];
 
   @Field.text('The same for responses from one address, and for no other form', { example: 'Zk3…' })
   sender: string;
 
-  @Field.time('When it was handed in')
-  received_at: string;
-
-  @Field.time('When it was written to the file', { nullable: true })
-  written_at: string | null;
+  @Field.time('When it was handed in') received_at: string;
+  @Field.time('When it was written to the file', { nullable: true }) written_at: string | null;
 }
 
 export const SubmissionPage = PageOf(SubmissionView, 'SubmissionPage');
 
 export class RebuildView {
-  @Field.id('The form')
-  id: string;
+  @Field.id('The form') id: string;
 
   @Field.integer('Responses that are looked for in the file, and added where they are missing', {
     example: 12,

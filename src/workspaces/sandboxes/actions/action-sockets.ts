@@ -38,11 +38,8 @@ const MAX_INVALID = 100;
 const PATH = /^\/api\/actions-exec(?:\/([^/]+))?$/;
 
 class RunBody {
-  @Field.json('The input', { optional: true })
-  input?: unknown;
-
-  @Field.boolean('Only check', { optional: true })
-  dry_run?: boolean;
+  @Field.json('The input', { optional: true }) input?: unknown;
+  @Field.boolean('Only check', { optional: true }) dry_run?: boolean;
 }
 
 interface Parts {

@@ -12,13 +12,11 @@ const PASSWORD = { min: 4, max: 256, format: 'password', example: 'correct horse
 export const LINK_STATES = ['active', 'expired', 'suspended'] as const;
 
 export class ListShareLinks extends PageInput {
-  @Field.id('Only those of this workspace', { optional: true })
-  workspace_id?: string;
+  @Field.id('Only those of this workspace', { optional: true }) workspace_id?: string;
 }
 
 export class ShareLinkId {
-  @Field.id('The share link')
-  id: string;
+  @Field.id('The share link') id: string;
 }
 
 export class CreateShareLink extends WorkspaceId {
@@ -28,22 +26,16 @@ export class CreateShareLink extends WorkspaceId {
   )
   path: string;
 
-  @Field.choice(ALLOW, ALLOWED, { optional: true, default: 'view' })
-  allow?: Allowance;
-
-  @Field.time(EXPIRES, { optional: true, nullable: true })
-  expires_at?: string | null;
+  @Field.choice(ALLOW, ALLOWED, { optional: true, default: 'view' }) allow?: Allowance;
+  @Field.time(EXPIRES, { optional: true, nullable: true }) expires_at?: string | null;
 
   @Field.text('What visitors must enter', { ...PASSWORD, optional: true, nullable: true })
   password?: string | null;
 }
 
 export class UpdateShareLink extends ShareLinkId {
-  @Field.choice(ALLOW, ALLOWED, { optional: true, shown: true })
-  allow?: Allowance;
-
-  @Field.time(EXPIRES, { optional: true, nullable: true })
-  expires_at?: string | null;
+  @Field.choice(ALLOW, ALLOWED, { optional: true, shown: true }) allow?: Allowance;
+  @Field.time(EXPIRES, { optional: true, nullable: true }) expires_at?: string | null;
 
   @Field.text('What visitors must enter from now on; null: nothing', {
     ...PASSWORD,
@@ -54,17 +46,10 @@ export class UpdateShareLink extends ShareLinkId {
 }
 
 export class ShareLinkView {
-  @Field.id('The share link')
-  id: string;
-
-  @Field.id('The workspace')
-  workspace_id: string;
-
-  @Field.text('The file or folder it opens', PATH)
-  path: string;
-
-  @Field.choice(ALLOW, ALLOWED)
-  allow: Allowance;
+  @Field.id('The share link') id: string;
+  @Field.id('The workspace') workspace_id: string;
+  @Field.text('The file or folder it opens', PATH) path: string;
+  @Field.choice(ALLOW, ALLOWED) allow: Allowance;
 
   @Field.text('The link; null for callers who may not manage it, or who may not do what it allows', {
     nullable: true,
@@ -73,8 +58,7 @@ export class ShareLinkView {
   })
   url: string | null;
 
-  @Field.boolean('Whether visitors must enter a password')
-  has_password: boolean;
+  @Field.boolean('Whether visitors must enter a password') has_password: boolean;
 
   @Field.choice(
     'suspended: it does not work, since its maker may no longer do what it allows, or sharing is turned off in the workspace',
@@ -82,29 +66,14 @@ export class ShareLinkView {
   )
   state: string;
 
-  @Field.time(EXPIRES, { nullable: true })
-  expires_at: string | null;
-
-  @Field.integer('How often its pages were opened', { example: 12 })
-  views: number;
-
-  @Field.integer('How often something was saved', { example: 3 })
-  downloads: number;
-
-  @Field.integer('How many files were handed in', { example: 0 })
-  uploads: number;
-
-  @Field.time('When it was last used', { nullable: true })
-  last_opened_at: string | null;
-
-  @Field.id('Who made it')
-  created_by: string;
-
-  @Field.time('When it was made')
-  created_at: string;
-
-  @Field.time('When it was last changed')
-  updated_at: string;
+  @Field.time(EXPIRES, { nullable: true }) expires_at: string | null;
+  @Field.integer('How often its pages were opened', { example: 12 }) views: number;
+  @Field.integer('How often something was saved', { example: 3 }) downloads: number;
+  @Field.integer('How many files were handed in', { example: 0 }) uploads: number;
+  @Field.time('When it was last used', { nullable: true }) last_opened_at: string | null;
+  @Field.id('Who made it') created_by: string;
+  @Field.time('When it was made') created_at: string;
+  @Field.time('When it was last changed') updated_at: string;
 }
 
 export const ShareLinkPage = PageOf(ShareLinkView, 'ShareLinkPage');
