@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { EntityManager, Kysely } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
-import { type Selectable, sql } from 'kysely';
+import { type ControlledTransaction, type Selectable, sql } from 'kysely';
 import { storableText } from '#libs/fields/index.js';
 import { inTransaction, isDeadlock } from '#libs/resilient-postgres/index.js';
 import type { Schema } from './tables.js';
@@ -126,10 +126,10 @@ export function answeringWith<T>(whole: (part: unknown) => unknown, work: () => 
 /** Of a deletion that meets a deadlock each time. */
 const MAX_ATTEMPTS = 5;
 
-/** The type that MikroORM would infer by itself knows neither our column types nor our table names. */
-function queryBuilder(entities: EntityManager): Kysely<Schema> {
-  return entities.getKysely() as unknown as Kysely<Schema>;
-}
+/** The types that MikroORM would infer by itself know neither our column types nor our table names. */
+const typed = (kysely: unknown): Kysely<Schema> => kysely as Kysely<Schema>;
+
+const queryBuilder = (entities: EntityManager): Kysely<Schema> => typed(entities.getKysely());
 
 /** The way to the database: units of work for writes, a query builder for reads. */
 @Injectable()
@@ -158,12 +158,27 @@ export class Database {
   async transaction<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
     const afterwards: (() => void)[] = [];
     const dry = dryRun();
-    if (dry) return dry.entities.transactional(em => work(new UnitOfWork(em as EntityManager, afterwards)));
-    const result = await this.entities
-      .fork({ useContext: false })
-      .transactional(em => inTransaction(() => work(new UnitOfWork(em as EntityManager, afterwards))));
+    if (dry)
+      return dry.entities.transactional(em => {
+        const entities = em as EntityManager;
+        return work(new UnitOfWork(queryBuilder(entities), () => entities, afterwards));
+      });
+    const result = await this.entities.getConnection().transactional(transaction =>
+      inTransaction(async () => {
+        const unit = new UnitOfWork(typed(transaction), () => this.entitiesOf(transaction), afterwards);
+        const done = await work(unit);
+        await unit.flush();
+        return done;
+      }),
+    );
     for (const act of afterwards) act();
     return result;
+  }
+
+  private entitiesOf(transaction: ControlledTransaction<unknown>): EntityManager {
+    const entities = this.entities.fork({ useContext: false });
+    entities.setTransactionContext(transaction);
+    return entities;
   }
 
   /**
@@ -195,15 +210,24 @@ export class Database {
   }
 }
 
-/** One transaction: entities to change, and the query builder that sees what it did so far. */
+/** One transaction: its query builder, and the entities to change, which see what it did so far. */
 export class UnitOfWork {
+  private opened: EntityManager | undefined;
+
   constructor(
-    readonly entities: EntityManager,
+    private readonly transaction: Kysely<Schema>,
+    private readonly openEntities: () => EntityManager,
     private readonly afterwards: (() => void)[],
   ) {}
 
+  /** MikroORM's entity manager of the transaction, opened with its first use: most transactions change no entity. */
+  get entities(): EntityManager {
+    this.opened ??= this.openEntities();
+    return this.opened;
+  }
+
   tables(): Kysely<Schema> {
-    return queryBuilder(this.entities);
+    return this.transaction;
   }
 
   /** Calls `act` once the transaction is committed; never where the process is lost at that moment. */
@@ -229,8 +253,8 @@ export class UnitOfWork {
   }
 
   /** Writes what is pending now, so that the queries that follow see it. */
-  flush(): Promise<void> {
-    return this.entities.flush();
+  async flush(): Promise<void> {
+    await this.opened?.flush();
   }
 }
 

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { Controller, Get } from '@nestjs/common';
+import { sql } from 'kysely';
 import { isDatabaseFull, PoolWatch, within, withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { Public } from '../access/index.js';
 import { Config, VERSION } from '../config/index.js';
@@ -63,7 +64,7 @@ export class HealthController {
       await within(
         READY_MS,
         withQueryDeadline(READY_MS, async () => {
-          await this.database.transaction(unit => unit.entities.execute('select 1'));
+          await this.database.transaction(unit => sql`select 1`.execute(unit.tables()));
           // A database whose disk is full answers, and writes nothing.
           await this.leases.requireFresh();
           missingKey = await this.vault.missingKey();

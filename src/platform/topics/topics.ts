@@ -88,7 +88,7 @@ export class Topics implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Publishes when the transaction commits, even if this process is lost at that moment. */
   async publishOnCommit(unit: UnitOfWork, topic: Topic): Promise<void> {
-    await unit.entities.execute('select notify_topic(?)', [topic]);
+    await sql`select notify_topic(${topic})`.execute(unit.tables());
   }
 
   /** As `publishOnCommit`, and here before the transaction returns: the caller's next request sees what it changed. */
