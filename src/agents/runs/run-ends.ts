@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ResponseCheck } from '#libs/bounded-schema/index.js';
-import { Database } from '../../platform/database/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Events } from '../../platform/events/index.js';
 import { approvalOpened } from '../approvals/index.js';
 import { MAX_REPAIRS, schemaFailed } from '../models/index.js';
@@ -56,9 +56,9 @@ export class RunEnds {
   }
 
   /**
-   * The last step and the end of the run in one transaction, with events of it that were not written yet, which also makes the chat's next run runnable. Where a message
-   * waits to enter the run, and it may have another step, it goes on with that instead; and where the answer is not what was
-   * asked for, the model is told so and answers again.
+   * Writes the last step and the end of the run in one transaction, with events that were not written yet; the chat's next run
+   * may begin then. Where a message waits to enter the run, and it may have another step, it goes on with that instead; and
+   * where the answer is not what was asked for, the model is told so and answers again.
    */
   async endWith(
     { journal, isLong }: RunAttempt,
@@ -74,29 +74,38 @@ export class RunEnds {
       : { status: 'completed', stopReason, response, json };
     const events = [...rest, stepFinished(step)];
     const finished = { run_id: journal.run.id };
+    const mayRepair = faults && repairs < MAX_REPAIRS && finish_reason !== 'content-filter';
     return this.database.transaction(async unit => {
       await this.writer.lockChat(unit, journal.run.chat_id);
-      if (!faults && (await journal.finish(unit, step, events, end))) {
-        await this.queue.enqueueNext(unit, journal.run.chat_id);
-        if (isLong) await this.events.publish(unit, runFinished, finished);
-        return 'ended';
-      }
-      await journal.finishStep(step, events, unit);
-      const next = step.number + 1;
-      const isSteered = journal.steering.waits && mayGoOn();
-      if (isSteered && (await this.writer.mergeSteers(unit, journal, next)) > 0) {
-        await journal.append([stepStarted(next)], unit);
-        return 'steered';
-      }
-      if (faults && repairs < MAX_REPAIRS && finish_reason !== 'content-filter') {
-        const data = { step: step.number, faults };
-        await journal.append([{ type: 'response.invalid', data }, stepStarted(next)], unit);
-        return 'repair';
-      }
-      await this.stopper.complete(unit, journal, end);
-      if (isLong && !faults) await this.events.publish(unit, runFinished, finished);
-      return 'ended';
+      const ended = faults ? undefined : await journal.finish(unit, step, events, end);
+      const run = ended ?? (await journal.addStep(unit, step, events));
+      const outcome = ended
+        ? 'ended'
+        : await this.goOn(unit, journal, step.number + 1, mayGoOn, mayRepair && faults);
+      if (ended) await this.queue.enqueueNext(unit, journal.run.chat_id);
+      else if (outcome === 'ended') await this.stopper.complete(unit, journal, end);
+      if (outcome === 'ended' && isLong && !faults) await this.events.publish(unit, runFinished, finished);
+      await journal.enterStep(unit, run, step);
+      return outcome;
     });
+  }
+
+  /** Begins another step where a message waits for it, or the answer is to be repaired. */
+  private async goOn(
+    unit: UnitOfWork,
+    journal: RunJournal,
+    next: number,
+    mayGoOn: () => boolean,
+    faults: readonly string[] | undefined | false,
+  ): Promise<'ended' | 'steered' | 'repair'> {
+    if (journal.steering.waits && mayGoOn() && (await this.writer.mergeSteers(unit, journal, next)) > 0) {
+      await journal.append([stepStarted(next)], unit);
+      return 'steered';
+    }
+    if (!faults) return 'ended';
+    const data = { step: next - 1, faults };
+    await journal.append([{ type: 'response.invalid', data }, stepStarted(next)], unit);
+    return 'repair';
   }
 
   endAt(journal: RunJournal, { stopReason, text }: ReachedLimit): Promise<void> {

@@ -88,23 +88,40 @@ export class RunJournal {
   }
 
   /** The model has answered: its message, its usage and the calls it asks for. */
-  finishStep(step: FinishedStep, events: readonly NewEvent[], unit?: UnitOfWork): Promise<void> {
-    return this.within(unit, async within => {
-      const sums = this.sumsWith(step);
-      const run = this.fenced(await this.rows.finishStep(within, this.run, events, step, sums));
-      await this.enterStep(within, run, step, sums);
+  finishStep(step: FinishedStep, events: readonly NewEvent[]): Promise<void> {
+    return this.services.database.transaction(async unit => {
+      const run = await this.addStep(unit, step, events);
+      await this.enterStep(unit, run, step);
       const { content } = run;
       const { number, model, calls } = step;
-      // What else the transaction does may add to what was said.
-      if (unit) this.conversation.forget();
-      else within.afterCommit(() => this.conversation.answered({ step: number, model, content, calls }));
+      unit.afterCommit(() => this.conversation.answered({ step: number, model, content, calls }));
+    });
+  }
+
+  /** As {@link finishStep}, in a transaction that adds more to what was said, and ends with {@link enterStep}. */
+  async addStep(unit: UnitOfWork, step: FinishedStep, events: readonly NewEvent[]) {
+    const run = this.fenced(await this.rows.finishStep(unit, this.run, events, step, this.sumsWith(step)));
+    this.conversation.forget();
+    return run;
+  }
+
+  /**
+   * The ledger has what a step cost. It locks what the organization has spent, so this comes last: the run's tasks enter
+   * theirs while they hold their own rows, which the end of the run locks as well.
+   */
+  async enterStep(unit: UnitOfWork, run: WrittenRun, step: FinishedStep): Promise<void> {
+    const { number, model, costUsd, result } = step;
+    await enterModelCall(unit, run, { step: number, model, usage: result.usage, costUsd });
+    const sums = this.sumsWith(step);
+    unit.afterCommit(() => {
+      this.sums = sums;
     });
   }
 
   /** Older messages have a summary from now on; what it cost counts like any other model call, once. */
   compacted(summary: ChatSummary, events: readonly NewEvent[]): Promise<void> {
     const { usage, costUsd, model } = summary;
-    return this.within(undefined, async unit => {
+    return this.services.database.transaction(async unit => {
       const isPaid = usage !== null && model !== null;
       const sums = isPaid ? withUsage(this.sums, usage, costUsd) : this.sums;
       const run = this.fenced(await this.rows.spend(unit, this.run, events, sums));
@@ -139,7 +156,7 @@ export class RunJournal {
    * them may go on by now.
    */
   waitForTasks(): Promise<boolean> {
-    return this.within(undefined, async unit => {
+    return this.services.database.transaction(async unit => {
       // Resuming a task locks the run above it first, so each sees the other, whichever comes second.
       await this.rows.lock(unit, this.run);
       return (await this.rows.wait(unit, this.run, [], { forTasks: true })) !== undefined;
@@ -154,7 +171,7 @@ export class RunJournal {
     next: readonly PlannedCall[] = [],
   ): Promise<void> {
     const images = shown?.attachments.map(({ part }) => part) ?? [];
-    return this.within(undefined, async unit => {
+    return this.services.database.transaction(async unit => {
       const row = { output, isError, seen, images };
       const run = this.fenced(await this.rows.finishCall(unit, this.run, events, call, row, next));
       if (hasRun) await enterToolCall(unit, run, { ...call, seconds: run.seconds ?? 0 });
@@ -178,35 +195,18 @@ export class RunJournal {
   }
 
   /**
-   * The last step and the end in one. False, and nothing is done, where a message waits to enter the run, or it has started
-   * tasks that end with it; `unit` has locked the chat.
+   * The last step and the end in one. Undefined, and nothing is done, where a message waits to enter the run, or it has
+   * started tasks that end with it; `unit` has locked the chat, and ends with {@link enterStep}.
    */
   async finish(
     unit: UnitOfWork,
     step: FinishedStep,
     events: readonly NewEvent[],
     end: RunEnd,
-  ): Promise<boolean> {
-    const sums = this.sumsWith(step);
-    const run = await this.rows.end(unit, this.run, events, end, { step, sums });
-    if (!run) return false;
-    await this.revokeTokens(unit);
-    // Last: the ledger locks what its organization has spent.
-    await this.enterStep(unit, run, step, sums);
-    return true;
-  }
-
-  private async enterStep(
-    unit: UnitOfWork,
-    run: WrittenRun,
-    step: FinishedStep,
-    sums: RunSums,
-  ): Promise<void> {
-    const { number, model, costUsd, result } = step;
-    await enterModelCall(unit, run, { step: number, model, usage: result.usage, costUsd });
-    unit.afterCommit(() => {
-      this.sums = sums;
-    });
+  ): Promise<WrittenRun | undefined> {
+    const run = await this.rows.end(unit, this.run, events, end, { step, sums: this.sumsWith(step) });
+    if (run) await this.revokeTokens(unit);
+    return run;
   }
 
   private revokeTokens(unit: UnitOfWork): Promise<void> {
@@ -221,10 +221,6 @@ export class RunJournal {
     if (!run) throw new RunLost();
     this.steering.note(run.steers);
     return run;
-  }
-
-  private within<T>(unit: UnitOfWork | undefined, write: (unit: UnitOfWork) => Promise<T>): Promise<T> {
-    return unit ? write(unit) : this.services.database.transaction(write);
   }
 
   private get rows(): RunAttemptStore {
