@@ -8,17 +8,17 @@ const quota = 'src/workspaces/changes/workspace-quota.ts';
 const ledger = 'src/platform/idempotency/idempotency-ledger.ts';
 const exchange = 'src/platform/idempotency/idempotency-exchange.ts';
 const once = {
-  specs: ['test/contracts/exactly-once', 'test/e2e/idempotency'],
+  specs: ['test/contracts/exactly-once', 'test/e2e/platform/idempotency'],
   tests:
     'Idempotency-Key|died|not kept|kept for one|forgotten by|two processes|/api/workspaces with a key|files/mkdir with|agent/message with|answer that was committed',
 };
-const counted = { specs: ['test/e2e/quota'], tests: 'others have logged' };
-const billing = { specs: ['test/e2e/billing'], tests: 'a budget|alerts|reservations' };
+const counted = { specs: ['test/e2e/workspaces/quota'], tests: 'others have logged' };
+const billing = { specs: ['test/e2e/identity/billing'], tests: 'a budget|alerts|reservations' };
 const budgets = 'src/identity/billing/budgets.ts';
 const budgetRows = 'src/identity/billing/budgets.store.ts';
 const standing = 'src/workspaces/exposure/link-access.ts';
 const rehearsing = { specs: ['test/contracts/dry-run'], tests: 'does nothing' };
-const doubting = { specs: ['test/e2e/delivery'], tests: 'a run whose sender' };
+const doubting = { specs: ['test/e2e/agents/delivery'], tests: 'a run whose sender' };
 const links = 'src/workspaces/share/links/share-links.store.ts';
 const parser = 'libs/reverse-proxy/answer-parser.ts';
 const proxying = tests => ({ specs: ['libs/reverse-proxy/reverse-proxy'], tests });
@@ -28,35 +28,35 @@ const spending = 'src/identity/billing/ledger.store.ts';
 const queue = 'src/agents/runs/run-queue.store.ts';
 const guard = 'src/platform/credentials/credential.guard.ts';
 const seen = { specs: ['test/contracts/guards'], tests: 'who sees a workspace' };
-const matrix = { specs: ['test/e2e/workspaces'], tests: 'for every combination' };
-const sharing = tests => ({ specs: ['test/e2e/share'], tests });
+const matrix = { specs: ['test/e2e/workspaces/workspaces'], tests: 'for every combination' };
+const sharing = tests => ({ specs: ['test/e2e/publishing/share'], tests });
 const held = { specs: ['test/contracts/guards'], tests: 'what a workspace may hold' };
 const routes = tests => ({ specs: ['test/contracts/routes'], tests });
 const lost = tests => ({ specs: ['test/faults/worker-death'], tests: `PostgreSQL ${tests}` });
 const sandboxes = 'src/workspaces/sandboxes/running-sandboxes.store.ts';
-const leased = { specs: ['test/e2e/sandboxes', 'test/faults/live-sessions'], tests: '' };
+const leased = { specs: ['test/e2e/workspaces/sandboxes', 'test/faults/live-sessions'], tests: '' };
 const leases = 'src/platform/leases/leases.ts';
 const jobs = 'src/platform/jobs/job.store.ts';
 const losing = { specs: ['test/faults/redis-loss'], tests: 'PostgreSQL' };
 const slots = 'src/agents/models/model-slots.store.ts';
-const asking = { specs: ['test/e2e/model-fallback'], tests: 'one thing at a time' };
+const asking = { specs: ['test/e2e/agents/model-fallback'], tests: 'one thing at a time' };
 const deciding = 'src/agents/approvals/approval-page.service.ts';
-const approving = { specs: ['test/e2e/run-approvals'], tests: 'the page of an approval of a run' };
+const approving = { specs: ['test/e2e/agents/run-approvals'], tests: 'the page of an approval of a run' };
 const zips = 'src/workspaces/archives/folder-zips.ts';
 const zipping = { specs: ['src/workspaces/archives/folder-zips'], tests: '' };
 const search = 'src/workspaces/search/search.service.ts';
-const searching = { specs: ['test/e2e/capacity'], tests: 'searches so much' };
+const searching = { specs: ['test/e2e/workspaces/capacity'], tests: 'searches so much' };
 const places = 'src/workspaces/sandboxes/running-sandboxes.ts';
-const refusing = { specs: ['test/e2e/capacity'], tests: 'refuses a command' };
+const refusing = { specs: ['test/e2e/workspaces/capacity'], tests: 'refuses a command' };
 const limit = 'libs/concurrency-limit/concurrency-limit.ts';
 const limited = { specs: ['libs/concurrency-limit'], tests: '' };
 const passwords = 'src/identity/auth/passwords.service.ts';
 const emailChange = 'src/identity/auth/email.service.ts';
-const mailing = tests => ({ specs: ['test/e2e/account-mail'], tests });
+const mailing = tests => ({ specs: ['test/e2e/identity/account-mail'], tests });
 const copies = 'src/workspaces/duplicate/duplicate.service.ts';
-const copying = { specs: ['test/e2e/duplicate'], tests: 'as many under way' };
+const copying = { specs: ['test/e2e/workspaces/duplicate'], tests: 'as many under way' };
 const carrying = { specs: ['test/faults/run-holders'], tests: '' };
-const pace = { specs: ['test/e2e/oauth-device-pace'], tests: '' };
+const pace = { specs: ['test/e2e/identity/oauth-device-pace'], tests: '' };
 
 export const MUTANTS = [
   // The policy.
@@ -111,9 +111,14 @@ export const MUTANTS = [
     visible,
     'sql`${ROLE} is not null and ${isReachableBy(actor)}`',
     'sql`${ROLE} is not null`',
-    { specs: ['test/e2e/features'], tests: 'over MCP' },
+    { specs: ['test/e2e/workspaces/features'], tests: 'over MCP' },
   ],
-  [standing, "!features_off.includes('sharing') && ", '', { specs: ['test/e2e/features'], tests: 'links' }],
+  [
+    standing,
+    "!features_off.includes('sharing') && ",
+    '',
+    { specs: ['test/e2e/workspaces/features'], tests: 'links' },
+  ],
   [guard, "if (open === 'always' ||", 'if (true ||', routes('closed to callers without')],
   [guard, "if (actor.credential.type !== 'session')", 'if (false)', routes('is refused to a key')],
   [standing, 'giver_role !== null && roleAllows(giver_role, permission)', 'true', sharing('maker’s access')],
@@ -296,7 +301,7 @@ export const MUTANTS = [
     'src/workspaces/archives/archives.service.ts',
     'this.limit.run(() => this.extractNow(actor, files, input), { key: input.workspace_id })',
     'this.extractNow(actor, files, input)',
-    { specs: ['test/e2e/capacity'], tests: 'unpacks so many' },
+    { specs: ['test/e2e/workspaces/capacity'], tests: 'unpacks so many' },
   ],
   [
     copies,
@@ -322,7 +327,7 @@ export const MUTANTS = [
     leases,
     'seen_at < now() - ${LOST_SECONDS}',
     'seen_at < now() - 1000 * ${LOST_SECONDS}',
-    { specs: ['test/e2e/leases', 'test/faults/leases'], tests: '' },
+    { specs: ['test/e2e/platform/leases', 'test/faults/leases'], tests: '' },
   ],
   // Whose turn a background job is.
   [
@@ -402,6 +407,6 @@ export const MUTANTS = [
     'src/agents/instructions/instructions.service.ts',
     "requireLocked(unit, actor, 'agent.instruct'",
     "requireLocked(unit, actor, 'organization.read'",
-    { specs: ['test/e2e/agent-instructions'], tests: 'set by admins' },
+    { specs: ['test/e2e/agents/agent-instructions'], tests: 'set by admins' },
   ],
 ];
