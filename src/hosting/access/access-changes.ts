@@ -6,7 +6,7 @@ import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Conflict, Forbidden, Invalid, problemOf } from '../../platform/errors/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
-import { HOSTED_PERMISSIONS, type HostedKind, type HostedTarget, HostedTargets } from '../hosts/index.js';
+import { auditTarget, HOSTED, type HostedKind, type HostedTarget, HostedTargets } from '../hosts/index.js';
 import type { AccessInput } from './access.dto.js';
 import { AccessPolicies } from './policies/access-policies.js';
 import { type AccessPolicy, exceeds, isOutward } from './policies/access-policy.js';
@@ -33,7 +33,7 @@ export class AccessChanges {
 
   /** 409 where the organization does not allow as much. */
   async open(actor: Actor, kind: HostedKind, id: string, input: AccessInput): Promise<HostedTarget> {
-    const target = await this.targets.require(actor, HOSTED_PERMISSIONS[kind].open, kind, id);
+    const target = await this.targets.require(actor, HOSTED[kind].open, kind, id);
     await this.change(actor, target, input);
     return target;
   }
@@ -49,7 +49,7 @@ export class AccessChanges {
   private async requireMayClose(actor: Actor, kind: HostedKind, id: string): Promise<HostedTarget> {
     const target = await this.targets.find(kind, id);
     try {
-      return await this.targets.require(actor, HOSTED_PERMISSIONS[kind].manage, kind, id);
+      return await this.targets.require(actor, HOSTED[kind].manage, kind, id);
     } catch (error) {
       if (!target || !problemOf(error)) throw error;
       const answers = this.organizations.require(actor, 'exposure.manage', target.organizationId);
@@ -77,7 +77,7 @@ export class AccessChanges {
         password_changed: password_hash !== undefined,
         link_changed: settings.link_hash !== policy.link_hash,
       };
-      await this.audit.record(unit, actor, `${target.kind}_access.set`, auditTargetOf(target), details);
+      await this.audit.record(unit, actor, `${target.kind}_access.set`, auditTarget(target), details);
       await this.policies.changed(unit, target.id);
     });
   }
@@ -124,13 +124,6 @@ export class AccessChanges {
     };
   }
 }
-
-export const auditTargetOf = ({ kind, id, organizationId, workspaceId }: HostedTarget) => ({
-  type: kind,
-  id,
-  organization_id: organizationId,
-  workspace_id: workspaceId,
-});
 
 function requireAllowed(
   { max_exposure, sharing_off }: AccessPolicy,

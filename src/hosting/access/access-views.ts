@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, scopeOf } from '../../platform/access/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
-import { HOSTED_PERMISSIONS, type HostedTarget, HostedTargets, HostNames } from '../hosts/index.js';
+import { HOSTED, type HostedTarget, HostedTargets, HostNames } from '../hosts/index.js';
 import type { AccessView } from './access.dto.js';
 import { type AccessPolicy, modeOf } from './policies/access-policy.js';
 import { AccessPolicyStore } from './policies/access-policy.store.js';
@@ -53,9 +53,9 @@ export class AccessViews {
   /** The link is as good as what it opens: only those see it who could make another one. */
   private async manages(actor: Actor, { kind, id }: HostedTarget): Promise<boolean> {
     const { scopes } = actor.credential;
-    if (scopes && !scopes.includes(scopeOf(HOSTED_PERMISSIONS[kind].open))) return false;
+    if (scopes && !scopes.includes(scopeOf(HOSTED[kind].open))) return false;
     try {
-      await this.targets.require(actor, HOSTED_PERMISSIONS[kind].open, kind, id);
+      await this.targets.require(actor, HOSTED[kind].open, kind, id);
       return true;
     } catch (error) {
       if (problemOf(error)) return false;

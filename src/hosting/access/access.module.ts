@@ -5,24 +5,19 @@ import { PageSessionsModule } from '../../identity/page-sessions/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { ExposureModule } from '../../workspaces/exposure/index.js';
 import { HostsModule } from '../hosts/index.js';
-import { AccessService } from './access.service.js';
+import { ServerAccessService, SiteAccessService } from './access.service.js';
 import { AccessChanges } from './access-changes.js';
 import { AccessControl } from './access-control.js';
 import { AccessEnds } from './access-ends.js';
-import { AccessTokensService } from './access-tokens.service.js';
 import { AccessViews } from './access-views.js';
 import { EnterController } from './enter.controller.js';
-import { SiteExecTokensService } from './exec-tokens.service.js';
 import { ExposedServers, ExposedSites } from './exposed-hosts.js';
 import { ExposureLimitService } from './exposure-limit.service.js';
 import { AccessPolicies } from './policies/access-policies.js';
 import { AccessPolicyStore } from './policies/access-policy.store.js';
-import { ServerAccessService } from './server-access.service.js';
-import { ServerExecTokensService } from './server-exec-tokens.service.js';
-import { ServerTokensService } from './server-tokens.service.js';
-import { TokenChanges } from './token-changes.js';
 import { AccessTokens } from './tokens/access-tokens.js';
 import { AccessTokensStore } from './tokens/access-tokens.store.js';
+import { ServerTokensService, SiteTokensService } from './tokens.service.js';
 import { ViewerKeys } from './viewer-keys.js';
 import { ViewerKeysStore } from './viewer-keys.store.js';
 import { ViewerTokens } from './viewer-tokens.js';
@@ -33,26 +28,21 @@ import { VisitsStore } from './visits/visits.store.js';
 @Module({
   imports: [HostsModule, AuthModule, ExposureModule, OrganizationsModule, PageSessionsModule],
   controllers: [
-    RoutesOf(AccessService),
-    RoutesOf(AccessTokensService),
-    RoutesOf(SiteExecTokensService),
+    RoutesOf(SiteAccessService),
+    RoutesOf(SiteTokensService),
     RoutesOf(ServerAccessService),
     RoutesOf(ServerTokensService),
-    RoutesOf(ServerExecTokensService),
     RoutesOf(ExposureLimitService),
     EnterController,
   ],
   providers: [
     AccessEnds,
-    AccessService,
-    AccessTokensService,
+    SiteAccessService,
+    SiteTokensService,
     ExposureLimitService,
-    SiteExecTokensService,
     ServerAccessService,
     ServerTokensService,
-    ServerExecTokensService,
     AccessChanges,
-    TokenChanges,
     AccessControl,
     AccessPolicies,
     AccessPolicyStore,

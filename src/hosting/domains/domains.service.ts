@@ -1,75 +1,197 @@
-import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/access/index.js';
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+import { Injectable, type Type } from '@nestjs/common';
+import { type Actor, randomSecret } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { DomainChanges } from './domain-changes.js';
-import { DomainList, DomainView, RemovedDomainView, SiteDomain, SiteDomains } from './domains.dto.js';
+import { Audit } from '../../platform/audit/index.js';
+import { Database, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
+import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
+import { Ingress } from '../../platform/ingress/index.js';
+import {
+  auditTarget,
+  HOSTED,
+  type HostedInput,
+  type HostedKind,
+  type HostedTarget,
+  HostedTargets,
+  HostingDomain,
+  hostedId,
+} from '../hosts/index.js';
+import { DomainChecks } from './domain-checks.js';
+import {
+  DomainList,
+  DomainView,
+  RemovedDomainView,
+  ServerDomain,
+  ServerDomains,
+  SiteDomain,
+  SiteDomains,
+} from './domains.dto.js';
+import { type DomainRow, DomainsStore } from './domains.store.js';
+import { recordOf } from './host-proofs.js';
 
-/** Hosts of people's own, on which their sites are served. */
-@Injectable()
-export class DomainsService {
-  constructor(private readonly domains: DomainChanges) {}
+const MAX_DOMAINS = 20;
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-  @Action({
-    name: 'site_domain_list',
-    route: 'GET /api/sites/:siteId/domains',
-    on: 'site_id',
-    summary: 'List the custom hosts of a site',
-    effect: 'read',
-    permission: 'site.read',
-    input: SiteDomains,
-    output: DomainList,
-  })
-  list(actor: Actor, { site_id }: SiteDomains): Promise<DomainList> {
-    return this.domains.list(actor, 'site', site_id);
+interface Shapes {
+  readonly Id: Type<HostedInput>;
+  readonly Domain: Type<HostedInput & { host: string }>;
+  /** What it does on a host, for the texts. */
+  readonly verb: { readonly infinitive: string; readonly present: string };
+}
+
+/** People's own hosts, on which their sites, or servers, answer. */
+function domainsService(kind: HostedKind, { Id, Domain, verb }: Shapes) {
+  const { field, path, read, manage } = HOSTED[kind];
+
+  @Injectable()
+  class DomainsService {
+    constructor(
+      private readonly database: Database,
+      private readonly targets: HostedTargets,
+      private readonly domain: HostingDomain,
+      private readonly ingress: Ingress,
+      private readonly store: DomainsStore,
+      private readonly checks: DomainChecks,
+      private readonly audit: Audit,
+    ) {}
+
+    @Action({
+      name: `${kind}_domain_list`,
+      route: `GET ${path}/domains`,
+      on: field,
+      summary: `List the custom hosts of a ${kind}`,
+      effect: 'read',
+      permission: read,
+      input: Id,
+      output: DomainList,
+    })
+    async list(actor: Actor, input: HostedInput): Promise<DomainList> {
+      const target = await this.targets.require(actor, read, kind, hostedId(input));
+      return { items: (await this.store.list(target)).map(domainView) };
+    }
+
+    @Action({
+      name: `${kind}_domain_create`,
+      route: `POST ${path}/domains`,
+      on: field,
+      summary: `Name a host on which a ${kind} is to ${verb.infinitive}, and get the DNS record that shows whose it is`,
+      effect: 'write',
+      permission: manage,
+      input: Domain,
+      output: DomainView,
+      commitsAnswer: true,
+      refuses: { 409: `The ${kind} has as many hosts as it may` },
+    })
+    async create(actor: Actor, input: HostedInput & { host: string }): Promise<DomainView> {
+      const target = await this.targets.require(actor, manage, kind, hostedId(input));
+      const host = hostName(input.host);
+      this.requireForeign(host);
+      return this.database.transaction(async unit => {
+        const added = await this.store.add(unit, target, {
+          host,
+          proof: randomSecret(),
+          createdBy: actor.id,
+        });
+        if (!added) return unit.answers(domainView(await this.find(target, host, unit)));
+        if ((await this.store.count(unit, target)) > MAX_DOMAINS)
+          throw new Conflict(`A ${kind} has ${MAX_DOMAINS} custom hosts at most; delete one first`);
+        await this.audit.record(unit, actor, `${kind}_domain.create`, auditTarget(target), { host });
+        return unit.answers(domainView(added));
+      });
+    }
+
+    @Action({
+      name: `${kind}_domain_verify`,
+      route: `POST ${path}/domains/:host/verify`,
+      on: field,
+      summary: `Look for the DNS record of a host; where it is found, the ${kind} ${verb.present} there`,
+      effect: 'write',
+      permission: manage,
+      input: Domain,
+      output: DomainView,
+      refuses: {
+        404: `No such ${kind} or host`,
+        409: `Another ${kind} ${verb.present} there, whose record is still found`,
+      },
+    })
+    async verify(actor: Actor, input: HostedInput & { host: string }): Promise<DomainView> {
+      const target = await this.targets.require(actor, manage, kind, hostedId(input));
+      const row = await this.find(target, input.host);
+      if (await this.checks.verify(row))
+        await this.database.transaction(unit =>
+          this.audit.record(unit, actor, `${kind}_domain.verify`, auditTarget(target), { host: row.name }),
+        );
+      return domainView(await this.find(target, input.host));
+    }
+
+    @Action({
+      name: `${kind}_domain_delete`,
+      route: `DELETE ${path}/domains/:host`,
+      on: field,
+      summary: `Delete a custom host of a ${kind}, which ${verb.present} there no more`,
+      effect: 'destructive',
+      consequence: 'The host leads nowhere until it is named and verified again.',
+      permission: manage,
+      input: Domain,
+      output: RemovedDomainView,
+      refuses: { 404: `No such ${kind} or host` },
+    })
+    async delete(actor: Actor, input: HostedInput & { host: string }): Promise<RemovedDomainView> {
+      const target = await this.targets.require(actor, manage, kind, hostedId(input));
+      const { name: host } = await this.find(target, input.host);
+      await this.database.transaction(async unit => {
+        if (!(await this.store.remove(unit, target, host))) throw noSuchHost();
+        await this.audit.record(unit, actor, `${kind}_domain.delete`, auditTarget(target), { host });
+        await this.checks.changed(unit);
+      });
+      return { host, removed: true };
+    }
+
+    private async find(target: HostedTarget, host: string, unit?: UnitOfWork): Promise<DomainRow> {
+      const row = await this.store.find(target, hostName(host), unit);
+      if (!row) throw noSuchHost();
+      return row;
+    }
+
+    /** 422 for a host of the installation. */
+    private requireForeign(host: string): void {
+      const { domain } = this.domain;
+      if (this.ingress.has(host) || this.domain.holds(host) || host === domain || host === `share.${domain}`)
+        throw new Invalid(`host must be one of your own; ${host} belongs to this installation`);
+    }
   }
+  return DomainsService;
+}
 
-  @Action({
-    name: 'site_domain_create',
-    route: 'POST /api/sites/:siteId/domains',
-    on: 'site_id',
-    summary: 'Name a host on which a site is to be served, and get the DNS record that shows whose it is',
-    effect: 'write',
-    permission: 'site.publish',
-    input: SiteDomain,
-    output: DomainView,
-    commitsAnswer: true,
-    refuses: { 409: 'The site has as many hosts as it may' },
-  })
-  create(actor: Actor, { site_id, host }: SiteDomain): Promise<DomainView> {
-    return this.domains.create(actor, 'site', site_id, host);
-  }
+export const SiteDomainsService = domainsService('site', {
+  Id: SiteDomains,
+  Domain: SiteDomain,
+  verb: { infinitive: 'be served', present: 'is served' },
+});
+export const ServerDomainsService = domainsService('server', {
+  Id: ServerDomains,
+  Domain: ServerDomain,
+  verb: { infinitive: 'answer', present: 'answers' },
+});
 
-  @Action({
-    name: 'site_domain_verify',
-    route: 'POST /api/sites/:siteId/domains/:host/verify',
-    on: 'site_id',
-    summary: 'Look for the DNS record of a host; where it is found, the site is served there',
-    effect: 'write',
-    permission: 'site.publish',
-    input: SiteDomain,
-    output: DomainView,
-    refuses: {
-      404: 'No such site or host',
-      409: 'Another site is served there, whose record is still found',
-    },
-  })
-  verify(actor: Actor, { site_id, host }: SiteDomain): Promise<DomainView> {
-    return this.domains.verify(actor, 'site', site_id, host);
-  }
+const noSuchHost = () => new NotFound('No such host');
 
-  @Action({
-    name: 'site_domain_delete',
-    route: 'DELETE /api/sites/:siteId/domains/:host',
-    on: 'site_id',
-    summary: 'Delete a custom host of a site, which is served there no more',
-    effect: 'destructive',
-    consequence: 'The host leads nowhere until it is named and verified again.',
-    permission: 'site.publish',
-    input: SiteDomain,
-    output: RemovedDomainView,
-    refuses: { 404: 'No such site or host' },
-  })
-  delete(actor: Actor, { site_id, host }: SiteDomain): Promise<RemovedDomainView> {
-    return this.domains.delete(actor, 'site', site_id, host);
-  }
+const domainView = ({ name, state, proof, problem, checked_at, verified_at }: DomainRow): DomainView => ({
+  host: name,
+  state,
+  record: recordOf(name, proof ?? ''),
+  problem,
+  checked_at: isoOrNull(checked_at),
+  verified_at: isoOrNull(verified_at),
+});
+
+/** A host as it is stored: in lower case, ASCII. 422 for what is none, or no name in the domain name system. */
+function hostName(given: string): string {
+  const host = domainToASCII(given.trim().replace(/\.$/, '')).toLowerCase();
+  const labels = host.split('.');
+  const isName = labels.length > 1 && host.length <= 243 && labels.every(label => LABEL.test(label));
+  if (!isName || isIP(host) !== 0 || /^\d+$/.test(labels.at(-1) ?? '') || host.endsWith('.localhost'))
+    throw new Invalid('host must be a full host name, such as docs.example.com');
+  return host;
 }

@@ -1,6 +1,6 @@
 export { HostNames, targetReleased } from './host-names.js';
 export { type HostedHost, HostTable } from './host-table.js';
-export { HOSTED_PERMISSIONS } from './hosted-permissions.js';
+export { auditTarget, HOSTED, type HostedInput, hostedId } from './hosted-kinds.js';
 export { type HostedTarget, type HostedTargetSource, HostedTargets } from './hosted-targets.js';
 export { type HostedKind, HostingDomain, hostNameOf } from './hosting-domain.js';
 export { HostsModule } from './hosts.module.js';

@@ -10,7 +10,7 @@ import {
 } from '../../../platform/access/index.js';
 import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import type { ExposureQuery } from '../../../workspaces/exposure/index.js';
-import { HOSTED_PERMISSIONS, type HostedKind, type HostedTarget } from '../../hosts/index.js';
+import { HOSTED, type HostedKind, type HostedTarget } from '../../hosts/index.js';
 import type { AccessMode, AccessPolicy, ExposureLimit, Identity, PublicPreview } from './access-policy.js';
 
 declare global {
@@ -140,7 +140,7 @@ export class AccessPolicyStore {
   ): Promise<OutwardRow[]> {
     const workspaces = all
       ? sql`(select * from ${workspacesOf(actor)} w where ${isReachableBy(actor)})`
-      : sql`(select * from ${visibleTo(actor)} v where v.role = any(${rolesWith(HOSTED_PERMISSIONS[kind].open)}::text[]))`;
+      : sql`(select * from ${visibleTo(actor)} v where v.role = any(${rolesWith(HOSTED[kind].open)}::text[]))`;
     const { rows } = await sql<OutwardRow>`
       select a.target_id, a.mode, a.created_at, a.updated_at, a.updated_by, w.id as workspace_id, w.name as workspace_name
       from hosted_access a join ${workspaces} w on w.id = a.workspace_id

@@ -38,12 +38,13 @@ export class AccessTokensStore {
     return rows[0] as TokenRow;
   }
 
-  /** Those that have not run out, oldest first. */
-  list({ kind, id }: Target, after: string | undefined, limit: number): Promise<TokenRow[]> {
-    const all = this.database.tables().selectFrom('hosted_token').selectAll();
-    const ofTarget = all.where('target_kind', '=', kind).where('target_id', '=', id);
-    const query = ofTarget.where(sql<boolean>`expires_at > now()`).orderBy('id').limit(limit);
-    return (after === undefined ? query : query.where('id', '>', after)).execute();
+  /** Query of the tokens of a target that have not expired. */
+  valid({ kind, id }: Target) {
+    const tokens = this.database.tables().selectFrom('hosted_token').selectAll();
+    return tokens
+      .where('target_kind', '=', kind)
+      .where('target_id', '=', id)
+      .where(sql<boolean>`expires_at > now()`);
   }
 
   /** False where there is no such token. */

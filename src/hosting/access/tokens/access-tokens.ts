@@ -8,7 +8,7 @@ import {
 } from '../../../platform/access/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import { TopicCache, Topics } from '../../../platform/topics/index.js';
-import { HOSTED_PERMISSIONS, type HostedTarget } from '../../hosts/index.js';
+import { HOSTED, type HostedTarget } from '../../hosts/index.js';
 import { hostedAccessTopic } from '../policies/access-policies.js';
 import { AccessTokensStore } from './access-tokens.store.js';
 
@@ -43,7 +43,7 @@ export class AccessTokens {
 
   private async look(token: string, target: HostedTarget): Promise<boolean> {
     const role = (await this.store.find(hashSecret(token), target))?.role;
-    return !!role && rolesWith(HOSTED_PERMISSIONS[target.kind].open).includes(role);
+    return !!role && rolesWith(HOSTED[target.kind].open).includes(role);
   }
 
   @Chore('hosted_tokens', { everyMs: DAY_MS })
