@@ -90,7 +90,7 @@ export class RunJournal {
   /** The model has answered: its message, its usage and the calls it asks for. */
   finishStep(step: FinishedStep, events: readonly NewEvent[]): Promise<void> {
     return this.services.database.transaction(async unit => {
-      const run = await this.addStep(unit, step, events);
+      const run = this.fenced(await this.rows.finishStep(unit, this.run, events, step, this.sumsWith(step)));
       await this.enterStep(unit, run, step);
       const { content } = run;
       const { number, model, calls } = step;
