@@ -48,7 +48,7 @@ export default {
         'A room exports nothing: import the feature that has what you need. Only the application imports room modules.',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/app\\.module\\.ts$' },
-      to: { path: '^src/[^/]+/[^/]+$', pathNot: '^src/migrations/' },
+      to: { path: '^src/[^/]+/[^/]+$' },
     },
     {
       name: 'room-modules-import-features',
@@ -99,7 +99,7 @@ export default {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: ['^src/platform/', '\\.store\\.ts$', '/migrations/', '\\.spec\\.ts$'],
+        pathNot: ['^src/platform/', '\\.store\\.ts$', '\\.migration\\.ts$', '\\.spec\\.ts$'],
       },
       to: { path: '^node_modules/(kysely|pg)/' },
     },

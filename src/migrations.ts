@@ -1,230 +1,113 @@
-import { Approvals } from './agents/approvals/migrations/20261122-approvals.js';
-import { McpApprovals } from './agents/approvals/migrations/20261122-mcp-approvals.js';
-import { PolicyTopic } from './agents/approvals/migrations/20261123-policy-topic.js';
-import { AttachmentRoom } from './agents/attachments/migrations/20261122-attachment-room.js';
-import { Context } from './agents/chats/migrations/20261122-context.js';
-import { ChatLists } from './agents/chats/migrations/20261129-chat-lists.js';
-import { AgentInstructions } from './agents/instructions/migrations/20261201-agent-instructions.js';
-import { Loops } from './agents/loops/migrations/20261129-loops.js';
-import { ModelSlots } from './agents/models/migrations/20261122-model-slots.js';
-import { Plans } from './agents/plans/migrations/20261129-plans.js';
-import { Questions } from './agents/questions/migrations/20261201-questions.js';
-import { QuestionReminders } from './agents/questions/migrations/20261203-question-reminders.js';
-import { Delivery } from './agents/runs/migrations/20261122-delivery.js';
-import { RequestedTasksOfRuns } from './agents/runs/migrations/20261122-requested-tasks.js';
-import { RunAuthorityMarks } from './agents/runs/migrations/20261122-run-authority.js';
-import { RunQueueTables } from './agents/runs/migrations/20261122-run-queue.js';
-import { RunRoom } from './agents/runs/migrations/20261122-run-room.js';
-import { RunTurns } from './agents/runs/migrations/20261122-run-turns.js';
-import { Tasks } from './agents/runs/migrations/20261122-tasks.js';
-import { WaitingRuns } from './agents/runs/migrations/20261122-waiting-runs.js';
-import { RunAuthorityAsked } from './agents/runs/migrations/20261123-run-authority.js';
-import { RunRowsWithoutKeys } from './agents/runs/migrations/20261124-run-rows.js';
-import { RunValuesWithoutChecks } from './agents/runs/migrations/20261124-run-values.js';
-import { RunFilesColumn } from './agents/runs/migrations/20261129-run-files.js';
-import { UnattendedRunEnds } from './agents/runs/migrations/20261129-unattended-runs.js';
-import { CallImagesColumn } from './agents/runs/migrations/20261130-call-images.js';
-import { RunContextColumn } from './agents/runs/migrations/20261201-run-context.js';
-import { RunCheckedColumn } from './agents/runs/migrations/20261206-run-checked.js';
-import { EventRows } from './agents/runs/migrations/20261207-event-rows.js';
-import { RunAuthorityNotKept } from './agents/runs/migrations/20261213-run-asked.js';
-import { Automations } from './automation/automation/migrations/20261127-automations.js';
-import { AutomationWatch } from './automation/automation/migrations/20261129-automation-watch.js';
-import { Chains } from './automation/automation/migrations/20261129-chains.js';
-import { AutomationEvents } from './automation/automation/migrations/20261130-automation-events.js';
-import { LargePayloads } from './automation/automation/migrations/20261203-large-payloads.js';
-import { FewerChecks } from './automation/automation/migrations/20261204-fewer-checks.js';
-import { AutomationRetries } from './automation/automation/migrations/20261210-automation-retries.js';
-import { AutomationTries } from './automation/automation/migrations/20261212-automation-tries.js';
-import { Notifications } from './automation/notifications/migrations/20261123-notifications.js';
-import { NotificationChains } from './automation/notifications/migrations/20261129-notification-chains.js';
-import { Push } from './automation/notifications/push/migrations/20261123-push.js';
-import { Webhooks } from './automation/notifications/webhooks/migrations/20261123-webhooks.js';
-import { WorkspaceSecrets } from './automation/secrets/migrations/20261212-workspace-secrets.js';
-import { Triggers } from './automation/triggers/migrations/20261128-triggers.js';
-import { FileTriggers } from './automation/triggers/migrations/20261129-file-triggers.js';
-import { Connectors } from './connections/connectors/migrations/20261130-connectors.js';
-import { OAuthFlows } from './connections/flows/migrations/20261129-oauth-flows.js';
-import { GitRepos } from './connections/git-repos/migrations/20261202-git-repos.js';
-import { Integrations } from './connections/integrations/migrations/20261129-integrations.js';
-import { InstallationLimits } from './connections/integrations/migrations/20261203-installation-limits.js';
-import { TokenSets } from './connections/tokens/migrations/20261129-token-sets.js';
-import { HostedAccess } from './hosting/access/migrations/20261124-hosted-access.js';
-import { CustomDomains } from './hosting/hosts/migrations/20261124-custom-domains.js';
-import { HostNamesTable } from './hosting/hosts/migrations/20261124-host-names.js';
-import { SiteStorageColumns } from './hosting/sites/migrations/20261124-site-storage.js';
-import { SitesTables } from './hosting/sites/migrations/20261124-sites.js';
-import { ServerLogColumns } from './hosting/tunnels/migrations/20261125-server-log.js';
-import { ServersTables } from './hosting/tunnels/migrations/20261125-servers.js';
-import { ServerSeconds } from './hosting/tunnels/migrations/20261126-server-seconds.js';
-import { ServerConnectionsColumn } from './hosting/tunnels/migrations/20261203-server-connections.js';
-import { ServerInstallColumn } from './hosting/tunnels/migrations/20261209-server-install.js';
-import { SignIn } from './identity/auth/migrations/20261121-sign-in.js';
-import { EmailChange } from './identity/auth/migrations/20261122-email-change.js';
-import { Billing } from './identity/billing/migrations/20261121-billing.js';
-import { DefaultBudgetRows } from './identity/billing/migrations/20261122-default-budgets.js';
-import { BuildSeconds } from './identity/billing/migrations/20261124-build-seconds.js';
-import { UsageDays } from './identity/billing/migrations/20261201-usage-days.js';
-import { OAuth } from './identity/oauth/migrations/20261121-oauth.js';
-import { DevicePolls } from './identity/oauth/migrations/20261122-device-polls.js';
-import { First } from './migrations/20261121-first.js';
-import { Tenancy } from './migrations/20261121-tenancy.js';
-import { Expose } from './migrations/20261122-expose.js';
-import { Watchers } from './migrations/20261122-watchers.js';
-import { ActionNames } from './migrations/20261123-action-names.js';
-import { Leases } from './migrations/20261123-leases.js';
-import { MadeChains } from './migrations/20261130-made-chains.js';
-import { Constraints } from './migrations/20261211-constraints.js';
-import { Actions } from './platform/actions/migrations/20261121-actions.js';
-import { RefusedCalls } from './platform/actions/migrations/20261122-refused-calls.js';
-import { AuditLog } from './platform/audit/migrations/20261121-audit.js';
-import { Requests } from './platform/idempotency/migrations/20261121-requests.js';
-import { CommittedAnswers } from './platform/idempotency/migrations/20261122-committed-answers.js';
-import { AcceptedJobsTable } from './platform/jobs/migrations/20261122-accepted-jobs.js';
-import { Chores } from './platform/jobs/migrations/20261122-chores.js';
-import { LeftJobs } from './platform/jobs/migrations/20261123-left-jobs.js';
-import { SharedCounts } from './platform/limits/migrations/20261123-shared-counts.js';
-import { MailOutboxTable } from './platform/mail/migrations/20261121-mail.js';
-import { MailHeaders } from './platform/mail/migrations/20261123-mail-headers.js';
-import { Rpc } from './platform/rpc/migrations/20261123-rpc.js';
-import { NotifyTopic } from './platform/topics/migrations/20261123-notify-topic.js';
-import { ProcessTopics } from './platform/topics/migrations/20261206-process-topics.js';
-import { VaultTables } from './platform/vault/migrations/20261123-vault.js';
-import { McpSessions } from './surfaces/mcp/migrations/20261122-mcp-sessions.js';
-import { Changes } from './workspaces/changes/migrations/20261121-changes.js';
-import { BackgroundScans } from './workspaces/changes/migrations/20261122-background-scans.js';
-import { ChangePlaces } from './workspaces/changes/migrations/20261123-change-places.js';
-import { ChangeRowsWithoutKeys } from './workspaces/changes/migrations/20261205-change-rows.js';
-import { WorkspaceSignals } from './workspaces/core/migrations/20261122-workspace-signals.js';
-import { WorkspaceFeatures } from './workspaces/features/migrations/20261122-features.js';
-import { WriteIntents } from './workspaces/files/migrations/20261122-write-intents.js';
-import { Forms } from './workspaces/forms/migrations/20261124-forms.js';
-import { FileHistory } from './workspaces/history/migrations/20261122-history.js';
-import { MovedPaths } from './workspaces/history/migrations/20261122-moved-paths.js';
-import { FileRevisions } from './workspaces/history/migrations/20261122-revisions.js';
-import { VersionRowsWithoutKeys } from './workspaces/history/migrations/20261205-version-rows.js';
-import { Operations } from './workspaces/operations/migrations/20261121-operations.js';
-import { GenericOperations } from './workspaces/operations/migrations/20261123-generic-operations.js';
-import { Sandboxes } from './workspaces/sandboxes/migrations/20261121-sandboxes.js';
-import { NamedSessions } from './workspaces/sandboxes/migrations/20261122-named-sessions.js';
-import { SandboxUids } from './workspaces/sandboxes/migrations/20261122-sandbox-uids.js';
-import { SandboxSessions } from './workspaces/sandboxes/migrations/20261122-sandboxes.js';
-import { Sharing } from './workspaces/share/migrations/20261121-share.js';
-import { Templates } from './workspaces/templates/migrations/20261125-templates.js';
+import { ApprovalsMigration } from './agents/approvals/approvals.migration.js';
+import { AttachmentsMigration } from './agents/attachments/attachments.migration.js';
+import { ChatsMigration } from './agents/chats/chats.migration.js';
+import { InstructionsMigration } from './agents/instructions/instructions.migration.js';
+import { LoopsMigration } from './agents/loops/loops.migration.js';
+import { ModelsMigration } from './agents/models/models.migration.js';
+import { PlansMigration } from './agents/plans/plans.migration.js';
+import { QuestionsMigration } from './agents/questions/questions.migration.js';
+import { RunsMigration } from './agents/runs/runs.migration.js';
+import { AutomationMigration } from './automation/automation/automation.migration.js';
+import { NotificationsMigration } from './automation/notifications/notifications.migration.js';
+import { WorkspaceSecretsMigration } from './automation/secrets/secrets.migration.js';
+import { TriggersMigration } from './automation/triggers/triggers.migration.js';
+import { ConnectorsMigration } from './connections/connectors/connectors.migration.js';
+import { FlowsMigration } from './connections/flows/flows.migration.js';
+import { GitReposMigration } from './connections/git-repos/git-repos.migration.js';
+import { IntegrationsMigration } from './connections/integrations/integrations.migration.js';
+import { TokensMigration } from './connections/tokens/tokens.migration.js';
+import { HostedAccessMigration } from './hosting/access/access.migration.js';
+import { HostsMigration } from './hosting/hosts/hosts.migration.js';
+import { SitesMigration } from './hosting/sites/sites.migration.js';
+import { ServersMigration } from './hosting/tunnels/tunnels.migration.js';
+import { AccountsMigration } from './identity/accounts/accounts.migration.js';
+import { AuthMigration } from './identity/auth/auth.migration.js';
+import { BillingMigration } from './identity/billing/billing.migration.js';
+import { InvitationsMigration } from './identity/invitations/invitations.migration.js';
+import { KeysMigration } from './identity/keys/keys.migration.js';
+import { OAuthMigration } from './identity/oauth/oauth.migration.js';
+import { OrganizationsMigration } from './identity/organizations/organizations.migration.js';
+import { ServiceAccountsMigration } from './identity/service-accounts/service-accounts.migration.js';
+import { SessionsMigration } from './identity/sessions/sessions.migration.js';
+import { ActionsMigration } from './platform/actions/actions.migration.js';
+import { AuditMigration } from './platform/audit/audit.migration.js';
+import { IdempotencyMigration } from './platform/idempotency/idempotency.migration.js';
+import { JobsMigration } from './platform/jobs/jobs.migration.js';
+import { LeasesMigration } from './platform/leases/leases.migration.js';
+import { LimitsMigration } from './platform/limits/limits.migration.js';
+import { MailMigration } from './platform/mail/mail.migration.js';
+import { RpcMigration } from './platform/rpc/rpc.migration.js';
+import { TopicsMigration } from './platform/topics/topics.migration.js';
+import { VaultMigration } from './platform/vault/vault.migration.js';
+import { McpMigration } from './surfaces/mcp/mcp.migration.js';
+import { ChangesMigration } from './workspaces/changes/changes.migration.js';
+import { WorkspacesMigration } from './workspaces/core/workspaces.migration.js';
+import { EgressMigration } from './workspaces/egress/egress.migration.js';
+import { FileInvitationsMigration } from './workspaces/file-invitations/file-invitations.migration.js';
+import { FormsMigration } from './workspaces/forms/forms.migration.js';
+import { HistoryMigration } from './workspaces/history/history.migration.js';
+import { WorkspaceMembersMigration } from './workspaces/members/members.migration.js';
+import { OperationsMigration } from './workspaces/operations/operations.migration.js';
+import { SandboxesMigration } from './workspaces/sandboxes/sandboxes.migration.js';
+import { ShareMigration } from './workspaces/share/share.migration.js';
+import { TemplatesMigration } from './workspaces/templates/templates.migration.js';
 
-/** Every migration, oldest first. The name is what the database remembers: never change it. */
+/**
+ * Every migration, in an order that foreign keys allow: one a feature makes its tables, and those that change them after a
+ * release follow at the end. The name is what the database remembers: never change it.
+ */
 export const migrations = [
-  { name: '20261121-first', class: First },
-  { name: '20261121-tenancy', class: Tenancy },
-  { name: '20261121-audit', class: AuditLog },
-  { name: '20261121-mail', class: MailOutboxTable },
-  { name: '20261121-billing', class: Billing },
-  { name: '20261121-sign-in', class: SignIn },
-  { name: '20261121-requests', class: Requests },
-  { name: '20261121-actions', class: Actions },
-  { name: '20261121-oauth', class: OAuth },
-  { name: '20261121-share', class: Sharing },
-  { name: '20261121-changes', class: Changes },
-  { name: '20261121-sandboxes', class: Sandboxes },
-  { name: '20261121-operations', class: Operations },
-  { name: '20261122-delivery', class: Delivery },
-  { name: '20261122-run-queue', class: RunQueueTables },
-  { name: '20261122-run-authority', class: RunAuthorityMarks },
-  { name: '20261122-context', class: Context },
-  { name: '20261122-mcp-sessions', class: McpSessions },
-  { name: '20261122-mcp-approvals', class: McpApprovals },
-  { name: '20261122-tasks', class: Tasks },
-  { name: '20261122-sandboxes', class: SandboxSessions },
-  { name: '20261122-history', class: FileHistory },
-  { name: '20261122-approvals', class: Approvals },
-  { name: '20261122-watchers', class: Watchers },
-  { name: '20261122-named-sessions', class: NamedSessions },
-  { name: '20261122-workspace-signals', class: WorkspaceSignals },
-  { name: '20261122-model-slots', class: ModelSlots },
-  { name: '20261122-attachment-room', class: AttachmentRoom },
-  { name: '20261122-background-scans', class: BackgroundScans },
-  { name: '20261122-run-room', class: RunRoom },
-  { name: '20261122-waiting-runs', class: WaitingRuns },
-  { name: '20261122-requested-tasks', class: RequestedTasksOfRuns },
-  { name: '20261122-write-intents', class: WriteIntents },
-  { name: '20261122-default-budgets', class: DefaultBudgetRows },
-  { name: '20261122-run-turns', class: RunTurns },
-  { name: '20261122-committed-answers', class: CommittedAnswers },
-  { name: '20261122-expose', class: Expose },
-  { name: '20261122-chores', class: Chores },
-  { name: '20261122-email-change', class: EmailChange },
-  { name: '20261122-sandbox-uids', class: SandboxUids },
-  { name: '20261122-moved-paths', class: MovedPaths },
-  { name: '20261122-device-polls', class: DevicePolls },
-  { name: '20261122-refused-calls', class: RefusedCalls },
-  { name: '20261122-features', class: WorkspaceFeatures },
-  { name: '20261122-accepted-jobs', class: AcceptedJobsTable },
-  { name: '20261122-revisions', class: FileRevisions },
-  { name: '20261123-leases', class: Leases },
-  { name: '20261123-shared-counts', class: SharedCounts },
-  { name: '20261123-action-names', class: ActionNames },
-  { name: '20261123-generic-operations', class: GenericOperations },
-  { name: '20261123-vault', class: VaultTables },
-  { name: '20261123-notify-topic', class: NotifyTopic },
-  { name: '20261123-left-jobs', class: LeftJobs },
-  { name: '20261123-rpc', class: Rpc },
-  { name: '20261123-mail-headers', class: MailHeaders },
-  { name: '20261123-notifications', class: Notifications },
-  { name: '20261123-run-authority', class: RunAuthorityAsked },
-  { name: '20261123-webhooks', class: Webhooks },
-  { name: '20261123-push', class: Push },
-  { name: '20261123-policy-topic', class: PolicyTopic },
-  { name: '20261123-change-places', class: ChangePlaces },
-  { name: '20261124-run-rows', class: RunRowsWithoutKeys },
-  { name: '20261124-run-values', class: RunValuesWithoutChecks },
-  { name: '20261124-host-names', class: HostNamesTable },
-  { name: '20261124-hosted-access', class: HostedAccess },
-  { name: '20261124-custom-domains', class: CustomDomains },
-  { name: '20261124-sites', class: SitesTables },
-  { name: '20261124-site-storage', class: SiteStorageColumns },
-  { name: '20261124-build-seconds', class: BuildSeconds },
-  { name: '20261125-servers', class: ServersTables },
-  { name: '20261125-server-log', class: ServerLogColumns },
-  { name: '20261124-forms', class: Forms },
-  { name: '20261126-server-seconds', class: ServerSeconds },
-  { name: '20261125-templates', class: Templates },
-  { name: '20261127-automations', class: Automations },
-  { name: '20261128-triggers', class: Triggers },
-  { name: '20261129-plans', class: Plans },
-  { name: '20261129-chat-lists', class: ChatLists },
-  { name: '20261129-token-sets', class: TokenSets },
-  { name: '20261129-oauth-flows', class: OAuthFlows },
-  { name: '20261129-chains', class: Chains },
-  { name: '20261129-file-triggers', class: FileTriggers },
-  { name: '20261129-notification-chains', class: NotificationChains },
-  { name: '20261129-unattended-runs', class: UnattendedRunEnds },
-  { name: '20261129-loops', class: Loops },
-  { name: '20261130-connectors', class: Connectors },
-  { name: '20261129-run-files', class: RunFilesColumn },
-  { name: '20261129-automation-watch', class: AutomationWatch },
-  { name: '20261129-integrations', class: Integrations },
-  { name: '20261130-call-images', class: CallImagesColumn },
-  { name: '20261130-made-chains', class: MadeChains },
-  { name: '20261130-automation-events', class: AutomationEvents },
-  { name: '20261201-agent-instructions', class: AgentInstructions },
-  { name: '20261201-usage-days', class: UsageDays },
-  { name: '20261201-questions', class: Questions },
-  { name: '20261202-git-repos', class: GitRepos },
-  { name: '20261201-run-context', class: RunContextColumn },
-  { name: '20261203-large-payloads', class: LargePayloads },
-  { name: '20261203-question-reminders', class: QuestionReminders },
-  { name: '20261203-server-connections', class: ServerConnectionsColumn },
-  { name: '20261203-installation-limits', class: InstallationLimits },
-  { name: '20261204-fewer-checks', class: FewerChecks },
-  { name: '20261205-change-rows', class: ChangeRowsWithoutKeys },
-  { name: '20261205-version-rows', class: VersionRowsWithoutKeys },
-  { name: '20261206-process-topics', class: ProcessTopics },
-  { name: '20261206-run-checked', class: RunCheckedColumn },
-  { name: '20261207-event-rows', class: EventRows },
-  { name: '20261209-server-install', class: ServerInstallColumn },
-  { name: '20261210-automation-retries', class: AutomationRetries },
-  { name: '20261211-constraints', class: Constraints },
-  { name: '20261212-workspace-secrets', class: WorkspaceSecrets },
-  { name: '20261212-automation-tries', class: AutomationTries },
-  { name: '20261213-run-asked', class: RunAuthorityNotKept },
+  { name: 'leases', class: LeasesMigration },
+  { name: 'topics', class: TopicsMigration },
+  { name: 'jobs', class: JobsMigration },
+  { name: 'limits', class: LimitsMigration },
+  { name: 'mail', class: MailMigration },
+  { name: 'rpc', class: RpcMigration },
+  { name: 'idempotency', class: IdempotencyMigration },
+  { name: 'audit', class: AuditMigration },
+  { name: 'accounts', class: AccountsMigration },
+  { name: 'sessions', class: SessionsMigration },
+  { name: 'auth', class: AuthMigration },
+  { name: 'organizations', class: OrganizationsMigration },
+  { name: 'service-accounts', class: ServiceAccountsMigration },
+  { name: 'keys', class: KeysMigration },
+  { name: 'invitations', class: InvitationsMigration },
+  { name: 'oauth', class: OAuthMigration },
+  { name: 'vault', class: VaultMigration },
+  { name: 'workspaces', class: WorkspacesMigration },
+  { name: 'members', class: WorkspaceMembersMigration },
+  { name: 'actions', class: ActionsMigration },
+  { name: 'billing', class: BillingMigration },
+  { name: 'changes', class: ChangesMigration },
+  { name: 'history', class: HistoryMigration },
+  { name: 'operations', class: OperationsMigration },
+  { name: 'sandboxes', class: SandboxesMigration },
+  { name: 'egress', class: EgressMigration },
+  { name: 'share', class: ShareMigration },
+  { name: 'file-invitations', class: FileInvitationsMigration },
+  { name: 'forms', class: FormsMigration },
+  { name: 'templates', class: TemplatesMigration },
+  { name: 'tokens', class: TokensMigration },
+  { name: 'flows', class: FlowsMigration },
+  { name: 'connectors', class: ConnectorsMigration },
+  { name: 'integrations', class: IntegrationsMigration },
+  { name: 'git-repos', class: GitReposMigration },
+  { name: 'models', class: ModelsMigration },
+  { name: 'chats', class: ChatsMigration },
+  { name: 'runs', class: RunsMigration },
+  { name: 'approvals', class: ApprovalsMigration },
+  { name: 'attachments', class: AttachmentsMigration },
+  { name: 'plans', class: PlansMigration },
+  { name: 'questions', class: QuestionsMigration },
+  { name: 'instructions', class: InstructionsMigration },
+  { name: 'loops', class: LoopsMigration },
+  { name: 'hosts', class: HostsMigration },
+  { name: 'access', class: HostedAccessMigration },
+  { name: 'sites', class: SitesMigration },
+  { name: 'tunnels', class: ServersMigration },
+  { name: 'automation', class: AutomationMigration },
+  { name: 'triggers', class: TriggersMigration },
+  { name: 'notifications', class: NotificationsMigration },
+  { name: 'secrets', class: WorkspaceSecretsMigration },
+  { name: 'mcp', class: McpMigration },
 ];

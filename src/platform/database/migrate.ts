@@ -49,15 +49,19 @@ async function migrateService(
   }
 }
 
-/** The names of the migrations that this database has had. Refuses one that a newer version has brought further. */
+/** The names of the migrations that this database has had. Refuses a database that another version has made. */
 async function migrated(client: pg.Client, migrations: readonly MigrationObject[]): Promise<string[]> {
   const { rows: tables } = await client.query(`select to_regclass('migration') is not null as present`);
   if (!tables[0].present) return [];
   const { rows } = await client.query<{ name: string }>('select name from migration');
   const known = new Set(migrations.map(({ name }) => name));
-  if (rows.some(({ name }) => !known.has(name)))
+  const done = rows.map(({ name }) => name);
+  if (done.every(name => known.has(name))) return done;
+  if (done.some(name => known.has(name)))
     throw new CannotStart(
       'The database was made by a newer version of Atelier; start that version, or restore a backup from before.',
     );
-  return rows.map(({ name }) => name);
+  throw new CannotStart(
+    'The database was made by a pre-release of Atelier, which this version cannot read; start with an empty DATA_DIR, or with an empty database in DATABASE_URL.',
+  );
 }

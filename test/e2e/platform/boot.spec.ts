@@ -462,6 +462,18 @@ describe('with a database of the operator', () => {
     expect(service.output).toContain('made by a newer version of Atelier');
   });
 
+  it('refuses a database that a pre-release made', async () => {
+    const older = await database();
+    await older.query(`delete from migration`);
+    await older.query(`insert into migration (name, executed_at) values ('20261121-first', now())`);
+    const service = start({ DATABASE_URL: older.url, DATA_DIR: folder(), PORT: '0' });
+    expect(await service.exited).toBe(1);
+    expect(service.output).toContain(
+      'Atelier cannot run: The database was made by a pre-release of Atelier, which this version cannot read; ' +
+        'start with an empty DATA_DIR, or with an empty database in DATABASE_URL.',
+    );
+  });
+
   it.each([
     [{ PORT: 'eighty' }, 'PORT must be a whole number from 0 to 65535, not "eighty".'],
     [{ ROLE: 'boss' }, 'ROLE must be one of all, api, worker, gateway, not "boss".'],
