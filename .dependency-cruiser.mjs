@@ -1,12 +1,13 @@
 /**
  * The walls of the house, as rules. Rooms import downwards only:
- *   platform ← identity ← workspaces ← connections ← agents, hosting ← automation ← surfaces
+ *   platform ← identity ← workspaces ← publishing ← connections ← agents, hosting ← automation ← surfaces
  * Each rule has a violation planted in test/contracts/walls.spec.ts.
  */
 const rooms = [
   'platform',
   'identity',
   'workspaces',
+  'publishing',
   'connections',
   'agents|hosting',
   'automation',

@@ -6,6 +6,7 @@ import { HostingModule } from './hosting/hosting.module.js';
 import { IdentityModule, identityEntities } from './identity/identity.module.js';
 import { HealthModule } from './platform/health/index.js';
 import { PlatformModule, PlatformParts } from './platform/platform.module.js';
+import { PublishingModule } from './publishing/publishing.module.js';
 import type { McpExtension } from './surfaces/mcp/index.js';
 import { SurfacesModule } from './surfaces/surfaces.module.js';
 import { WorkspacesModule } from './workspaces/workspaces.module.js';
@@ -28,6 +29,7 @@ export class AppModule {
         PlatformModule.with({ ...parts, entities }),
         IdentityModule,
         WorkspacesModule,
+        PublishingModule,
         ConnectionsModule,
         AgentModule,
         HostingModule,

@@ -39,17 +39,17 @@ import { MailMigration } from './platform/mail/mail.migration.js';
 import { RpcMigration } from './platform/rpc/rpc.migration.js';
 import { TopicsMigration } from './platform/topics/topics.migration.js';
 import { VaultMigration } from './platform/vault/vault.migration.js';
+import { FileInvitationsMigration } from './publishing/file-invitations/file-invitations.migration.js';
+import { FormsMigration } from './publishing/forms/forms.migration.js';
+import { ShareMigration } from './publishing/share/share.migration.js';
 import { McpMigration } from './surfaces/mcp/mcp.migration.js';
 import { ChangesMigration } from './workspaces/changes/changes.migration.js';
 import { WorkspacesMigration } from './workspaces/core/workspaces.migration.js';
 import { EgressMigration } from './workspaces/egress/egress.migration.js';
-import { FileInvitationsMigration } from './workspaces/file-invitations/file-invitations.migration.js';
-import { FormsMigration } from './workspaces/forms/forms.migration.js';
 import { HistoryMigration } from './workspaces/history/history.migration.js';
 import { WorkspaceMembersMigration } from './workspaces/members/members.migration.js';
 import { OperationsMigration } from './workspaces/operations/operations.migration.js';
 import { SandboxesMigration } from './workspaces/sandboxes/sandboxes.migration.js';
-import { ShareMigration } from './workspaces/share/share.migration.js';
 import { TemplatesMigration } from './workspaces/templates/templates.migration.js';
 
 /**

@@ -4,17 +4,13 @@ import { ChangesModule } from './changes/index.js';
 import { CoreModule } from './core/index.js';
 import { DuplicateModule } from './duplicate/index.js';
 import { EgressModule } from './egress/index.js';
-import { ExposureModule } from './exposure/index.js';
 import { FeaturesModule } from './features/index.js';
-import { FileInvitationsModule } from './file-invitations/index.js';
 import { FilesModule } from './files/index.js';
-import { FormsModule } from './forms/index.js';
 import { HistoryModule } from './history/index.js';
 import { WorkspaceMembersModule } from './members/index.js';
 import { OperationsModule } from './operations/index.js';
 import { SandboxesModule } from './sandboxes/index.js';
 import { SearchModule } from './search/index.js';
-import { ShareModule } from './share/index.js';
 import { TemplatesModule } from './templates/index.js';
 
 /** Workspaces and all that is done in them. */
@@ -32,10 +28,6 @@ import { TemplatesModule } from './templates/index.js';
     OperationsModule,
     DuplicateModule,
     FeaturesModule,
-    ExposureModule,
-    ShareModule,
-    FormsModule,
-    FileInvitationsModule,
     TemplatesModule,
   ],
 })

@@ -58,10 +58,16 @@ const ALLOWED: Files = {
   ),
   'src/identity/people/names/name.ts': '',
   ...Object.fromEntries(
-    ['identity', 'workspaces', 'connections', 'agents', 'hosting', 'automation', 'surfaces'].map(room => [
-      `src/${room}/visited/index.ts`,
-      '',
-    ]),
+    [
+      'identity',
+      'workspaces',
+      'publishing',
+      'connections',
+      'agents',
+      'hosting',
+      'automation',
+      'surfaces',
+    ].map(room => [`src/${room}/visited/index.ts`, '']),
   ),
   'src/surfaces/index.ts': '',
   'src/agents/parent/index.ts': imports('./parent.js'),
@@ -80,7 +86,8 @@ const upwards = (room: string, above: string) =>
 const PLANTED: Record<string, { files: Files; refused: string[] }> = {
   'platform-knows-nothing-above': upwards('platform', 'identity'),
   'identity-knows-nothing-above': upwards('identity', 'workspaces'),
-  'workspaces-knows-nothing-above': upwards('workspaces', 'connections'),
+  'workspaces-knows-nothing-above': upwards('workspaces', 'publishing'),
+  'publishing-knows-nothing-above': upwards('publishing', 'connections'),
   'connections-knows-nothing-above': upwards('connections', 'hosting'),
   'agents-hosting-knows-nothing-above': upwards('agents', 'automation'),
   'automation-knows-nothing-above': upwards('automation', 'surfaces'),

@@ -29,8 +29,8 @@ import { budgetAlerted, budgetStopped } from '../../src/identity/billing/index.j
 import { audited } from '../../src/platform/audit/index.js';
 import { Database, newId } from '../../src/platform/database/index.js';
 import { type EventKind, Events } from '../../src/platform/events/index.js';
-import { formSubmitted, formTroubled } from '../../src/workspaces/forms/index.js';
-import { shareUploaded } from '../../src/workspaces/share/index.js';
+import { formSubmitted, formTroubled } from '../../src/publishing/forms/index.js';
+import { shareUploaded } from '../../src/publishing/share/index.js';
 import { WebhookReceiver } from '../fakes/webhook-receiver.js';
 import { AgentClient } from '../harness/agent.js';
 import { Automations } from '../harness/automations.js';

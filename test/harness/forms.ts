@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync';
-import { Tickets } from '../../src/workspaces/forms/receiving/tickets.js';
+import { Tickets } from '../../src/publishing/forms/receiving/tickets.js';
 import type { Json } from './client.js';
 import type { Person, TestService } from './service.js';
 import { form, type Seen, Visitor } from './visitor.js';

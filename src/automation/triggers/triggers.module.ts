@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { RoutesOf } from '../../platform/openapi/index.js';
+import { ExposureModule } from '../../publishing/exposure/index.js';
 import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
-import { ExposureModule } from '../../workspaces/exposure/index.js';
 import { AutomationsModule } from '../automation/index.js';
 import { ChangeReader, ChangeWatch, FileSetup, FilesStore, WindowFiring } from './files/index.js';
 import { HeldDeliveries } from './held-deliveries.js';

@@ -3,7 +3,7 @@ import { AuthModule } from '../../identity/auth/index.js';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { PageSessionsModule } from '../../identity/page-sessions/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
-import { ExposureModule } from '../../workspaces/exposure/index.js';
+import { ExposureModule } from '../../publishing/exposure/index.js';
 import { HostsModule } from '../hosts/index.js';
 import { ServerAccessService, SiteAccessService } from './access.service.js';
 import { AccessChanges } from './access-changes.js';

@@ -6,7 +6,7 @@ import {
   type ExposureQuery,
   type ExposureSource,
   Exposures,
-} from '../../workspaces/exposure/index.js';
+} from '../../publishing/exposure/index.js';
 import { type HostedKind, HostedTargets, HostNames } from '../hosts/index.js';
 import { AccessPolicyStore, type OutwardRow } from './policies/access-policy.store.js';
 

@@ -16,10 +16,10 @@ const counted = { specs: ['test/e2e/workspaces/quota'], tests: 'others have logg
 const billing = { specs: ['test/e2e/identity/billing'], tests: 'a budget|alerts|reservations' };
 const budgets = 'src/identity/billing/budgets.ts';
 const budgetRows = 'src/identity/billing/budgets.store.ts';
-const standing = 'src/workspaces/exposure/link-access.ts';
+const standing = 'src/publishing/exposure/link-access.ts';
 const rehearsing = { specs: ['test/contracts/dry-run'], tests: 'does nothing' };
 const doubting = { specs: ['test/e2e/agents/delivery'], tests: 'a run whose sender' };
-const links = 'src/workspaces/share/links/share-links.store.ts';
+const links = 'src/publishing/share/links/share-links.store.ts';
 const parser = 'libs/reverse-proxy/answer-parser.ts';
 const proxying = tests => ({ specs: ['libs/reverse-proxy/reverse-proxy'], tests });
 const egress = tests => ({ specs: ['src/workspaces/egress/egress-proxy'], tests });

@@ -5,7 +5,7 @@ import { budgetStopped } from '../../../src/identity/billing/index.js';
 import type { Actor } from '../../../src/platform/access/index.js';
 import { Database, newId } from '../../../src/platform/database/index.js';
 import { type EventKind, Events } from '../../../src/platform/events/index.js';
-import { shareUploaded } from '../../../src/workspaces/share/index.js';
+import { shareUploaded } from '../../../src/publishing/share/index.js';
 import { FakeSmtpServer } from '../../fakes/smtp-server.js';
 import { Client, type Json, type StreamEvent } from '../../harness/client.js';
 import { type Person, TestService } from '../../harness/service.js';

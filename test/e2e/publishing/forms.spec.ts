@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { solveChallenge } from 'altcha-lib';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
 import { parse } from 'csv-parse/sync';
+import { Tickets } from '../../../src/publishing/forms/receiving/tickets.js';
+import { FormRetention } from '../../../src/publishing/forms/responses/retention.js';
 import { NoRoom, WorkspaceQuota } from '../../../src/workspaces/changes/index.js';
-import { Tickets } from '../../../src/workspaces/forms/receiving/tickets.js';
-import { FormRetention } from '../../../src/workspaces/forms/responses/retention.js';
 import type { Json } from '../../harness/client.js';
 import { Forms } from '../../harness/forms.js';
 import { type Person, TestService } from '../../harness/service.js';

@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { shortName } from '#libs/plain-text/index.js';
-import { type FormFacts, formSubmitted, formTroubled } from '../../../workspaces/forms/index.js';
+import { type FormFacts, formSubmitted, formTroubled } from '../../../publishing/forms/index.js';
 import { BY_STRANGERS, type Notice, Notifier } from '../delivery/index.js';
 
 const MAX_PROBLEM = 600;

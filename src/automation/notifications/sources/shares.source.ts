@@ -1,6 +1,6 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { shortName } from '#libs/plain-text/index.js';
-import { shareUploaded } from '../../../workspaces/share/index.js';
+import { shareUploaded } from '../../../publishing/share/index.js';
 import { BY_STRANGERS, Notifier } from '../delivery/index.js';
 
 /** What visitors put into shared folders. The maker of the link is notified. */

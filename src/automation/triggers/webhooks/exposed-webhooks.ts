@@ -6,7 +6,7 @@ import {
   type ExposureQuery,
   type ExposureSource,
   Exposures,
-} from '../../../workspaces/exposure/index.js';
+} from '../../../publishing/exposure/index.js';
 import { HooksStore, type OpenHook } from './hooks.store.js';
 
 /** Webhooks of automations, among all that is reachable from outside. */

@@ -13,8 +13,8 @@ import {
 import { Subject } from '../../../platform/actions/index.js';
 import { Database, type Row } from '../../../platform/database/index.js';
 import { NotFound, unseenAs } from '../../../platform/errors/index.js';
+import type { ExposureQuery } from '../../../publishing/exposure/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
-import type { ExposureQuery } from '../../../workspaces/exposure/index.js';
 import type { TriggerRow } from '../../automation/index.js';
 
 /** A webhook that was found by its address. */

@@ -9,7 +9,7 @@ import {
   workspacesOf,
 } from '../../../platform/access/index.js';
 import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
-import type { ExposureQuery } from '../../../workspaces/exposure/index.js';
+import type { ExposureQuery } from '../../../publishing/exposure/index.js';
 import { HOSTED, type HostedKind, type HostedTarget } from '../../hosts/index.js';
 import type { AccessMode, AccessPolicy, ExposureLimit, Identity, PublicPreview } from './access-policy.js';
 

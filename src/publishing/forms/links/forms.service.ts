@@ -1,0 +1,240 @@
+import { Injectable } from '@nestjs/common';
+import { hashPassword } from '../../../identity/accounts/index.js';
+import {
+  type Actor,
+  organizationRoleAllows,
+  requireInWorkspace,
+  requireScope,
+  type WorkspacePermission,
+} from '../../../platform/access/index.js';
+import { Action, Subject } from '../../../platform/actions/index.js';
+import { Audit } from '../../../platform/audit/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
+import { ListOfWorkspace, type VisibleWorkspace, WorkspacesStore } from '../../../workspaces/core/index.js';
+import { LinkAccess } from '../../exposure/index.js';
+import { type AskedFormRow, type FormChanges, FormsStore } from '../records/forms.store.js';
+import { FileToShare } from './file-to-share.js';
+import { formPathOf } from './form-checks.service.js';
+import { FormViews } from './form-views.js';
+import { FormId, FormPage, FormView, ShareForm, UpdateForm } from './forms.dto.js';
+
+/** Forms, which people without an account fill in. */
+@Injectable()
+export class FormsService {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly forms: FormsStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly files: FileToShare,
+    private readonly access: LinkAccess,
+    private readonly views: FormViews,
+    private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'form_list',
+    route: 'GET /api/workspaces/:workspaceId/forms',
+    on: 'workspace_id',
+    summary: 'List forms that take responses, with how many each has',
+    effect: 'read',
+    permission: 'form.read',
+    input: ListOfWorkspace,
+    output: FormPage,
+  })
+  async list(actor: Actor, input: ListOfWorkspace): Promise<Page<FormView>> {
+    const { workspace_id: workspaceId, limit = DEFAULT_LIMIT, cursor } = input;
+    await this.workspaces.require(actor, 'form.read', workspaceId);
+    const [after] = decodeCursor(cursor, 'id');
+    const rows = await this.forms.list(actor, { workspaceId, after, limit: limit + 1 });
+    return pageOf(
+      rows,
+      limit,
+      row => this.views.of(actor, row),
+      row => [row.id],
+    );
+  }
+
+  @Action({
+    name: 'form_share',
+    route: 'POST /api/workspaces/:workspaceId/forms/share',
+    on: 'workspace_id',
+    summary: 'Open a .form file to visitors, who fill it in without an account',
+    effect: 'expose',
+    consequence: 'Whoever has the link can then see the form and hand responses and files in.',
+    permission: 'form.share',
+    input: ShareForm,
+    output: FormView,
+    commitsAnswer: true,
+    refuses: {
+      404: 'No such workspace or file',
+      409: 'It is shared already, the workspace has as many forms as it may, or there is no host for links',
+      422: 'The file has mistakes',
+    },
+  })
+  async share(actor: Actor, input: ShareForm): Promise<FormView> {
+    const { workspace_id: workspaceId, password } = input;
+    const workspace = await this.workspaces.require(actor, 'form.share', workspaceId);
+    const path = formPathOf(input.path);
+    const file = await this.files.read(workspace, path);
+    const id = newId();
+    const form = {
+      id,
+      workspace_id: workspaceId,
+      path,
+      created_by: actor.id,
+      ...this.access.newSecret(id),
+      expires_at: futureTime(input.expires_at),
+      password_hash: password ? await hashPassword(password) : null,
+    };
+    return this.database.transaction(async unit => {
+      await this.workspaces.requireLocked(unit, actor, 'form.share', workspaceId);
+      await this.requireRoom(unit, workspaceId, path);
+      await this.forms.add(unit, form, file);
+      const row = await this.forms.require(actor, id, unit);
+      const details = { path, expires_at: input.expires_at ?? null, has_password: !!password };
+      await this.audit.record(unit, actor, 'form.share', targetOf(row), details);
+      return unit.answers(this.views.of(actor, row));
+    });
+  }
+
+  @Action({
+    name: 'form_get',
+    route: 'GET /api/forms/:id',
+    on: { id: 'form' },
+    summary: 'Read a form: its address, state, and how many responses it has',
+    effect: 'read',
+    permission: 'form.read',
+    input: FormId,
+    output: FormView,
+  })
+  async read(actor: Actor, { id }: FormId): Promise<FormView> {
+    const row = await this.forms.require(actor, id);
+    requireRole(actor, row, 'form.read');
+    return this.views.of(actor, { ...row, ...(await this.files.current(row)) });
+  }
+
+  @Action({
+    name: 'form_update',
+    route: 'PATCH /api/forms/:id',
+    on: { id: 'form' },
+    summary: 'Pause or resume a form, rotate its address, or set when it ends and what visitors must enter',
+    effect: 'expose',
+    consequence: 'Whoever has the link can then use the form as it says.',
+    permission: 'form.share',
+    input: UpdateForm,
+    output: FormView,
+    refuses: { 404: 'No such form or file', 409: 'The file is shared already', 422: 'The file has mistakes' },
+  })
+  async update(actor: Actor, input: UpdateForm): Promise<FormView> {
+    const { id, paused, password, expires_at, rotate } = input;
+    const row = await this.forms.require(actor, id);
+    requireRole(actor, row, 'form.share');
+    const path = input.path === undefined ? row.path : formPathOf(input.path);
+    const file = path === row.path ? undefined : await this.files.read(workspaceOf(row), path);
+    const changes: FormChanges = {
+      ...(file && { path }),
+      ...(paused !== undefined && { paused_at: paused ? new Date().toISOString() : null }),
+      ...(expires_at !== undefined && { expires_at: futureTime(expires_at) }),
+      ...(password !== undefined && { password_hash: password ? await hashPassword(password) : null }),
+      ...(rotate && this.access.newSecret(id)),
+    };
+    await this.database.transaction(async unit => {
+      await this.workspaces.requireLocked(unit, actor, 'form.share', row.workspace_id);
+      if (file) await this.requireFree(unit, row.workspace_id, path);
+      await this.forms.update(unit, id, changes);
+      if (file) await this.forms.learn(unit, id, file);
+      const details = {
+        path,
+        paused,
+        expires_at,
+        rotated: rotate === true,
+        password_changed: password !== undefined,
+      };
+      await this.audit.record(unit, actor, 'form.update', targetOf(row), details);
+    });
+    return this.read(actor, { id });
+  }
+
+  @Action({
+    name: 'form_delete',
+    route: 'DELETE /api/forms/:id',
+    on: { id: 'form' },
+    summary:
+      'End a form: its link and the responses beside its file go, both files stay. Organization admins may end any',
+    effect: 'destructive',
+    consequence: 'The link never works again, and what was taken for spam is deleted.',
+    permission: 'form.manage',
+    input: FormId,
+    output: DeletedView,
+    refuses: { 409: 'Responses are not in their file yet' },
+  })
+  async delete(actor: Actor, { id }: FormId): Promise<DeletedView> {
+    await this.database.transaction(async unit => {
+      requireScope(actor, 'form.manage');
+      await this.forms.lock(unit, id);
+      const row = await this.forms.require(actor, id, unit);
+      if (!organizationRoleAllows(row.organization_role, 'exposure.manage'))
+        requireRole(actor, row, 'form.manage');
+      if (row.waiting > 0)
+        throw new Conflict(
+          `${row.waiting} responses are not in their file yet; export them and delete them one by one, or wait until they are written`,
+        );
+      await this.forms.remove(unit, id);
+      await this.audit.record(unit, actor, 'form.delete', targetOf(row), { path: row.path });
+    });
+    return DeletedView.of(id);
+  }
+
+  /** Whether the caller may do that to the form, as its workspace says. */
+  @Subject('form', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
+    organization_id,
+    workspace_id: id,
+  }))
+  async requireStanding(
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+  ): Promise<VisibleWorkspace> {
+    const { workspace_id } = await this.forms.require(actor, id);
+    return this.workspaces.require(actor, permission, workspace_id);
+  }
+
+  private async requireRoom(unit: UnitOfWork, workspaceId: string, path: string): Promise<void> {
+    await this.requireFree(unit, workspaceId, path);
+    const { forms: most } = this.config.workspaceLimits;
+    if ((await this.forms.count(unit, workspaceId)) >= most)
+      throw new Conflict(`The workspace has ${most} forms, as many as it may; delete one`);
+  }
+
+  private async requireFree(unit: UnitOfWork, workspaceId: string, path: string): Promise<void> {
+    const other = await this.forms.idAt(unit, workspaceId, path);
+    if (other) throw new Conflict(`The file is shared already, as the form ${other}; change that one`);
+  }
+}
+
+export const targetOf = ({ id, organization_id, workspace_id }: AskedFormRow) => ({
+  type: 'form',
+  id,
+  organization_id,
+  workspace_id,
+});
+
+const workspaceOf = (row: AskedFormRow) => ({ id: row.workspace_id, number: row.workspace_number });
+
+/** 404 where the caller does not see the workspace, 403 where their role or key is too low. */
+export function requireRole(actor: Actor, row: AskedFormRow, permission: WorkspacePermission): void {
+  const { role, features_off } = row;
+  if (!role) throw new NotFound('No such form');
+  requireInWorkspace(actor, permission, { role, features_off });
+}
+
+function futureTime(time: string | null | undefined): string | null {
+  if (!time) return null;
+  const date = new Date(time);
+  if (date <= new Date()) throw new Invalid('expires_at must lie in the future');
+  return date.toISOString();
+}

@@ -1,0 +1,245 @@
+import { Injectable } from '@nestjs/common';
+import { workspacePath } from '#libs/workspace-fs/index.js';
+import { hashPassword } from '../../../identity/accounts/index.js';
+import {
+  type Actor,
+  organizationRoleAllows,
+  requireInWorkspace,
+  requireScope,
+  type WorkspacePermission,
+} from '../../../platform/access/index.js';
+import { Action, Subject } from '../../../platform/actions/index.js';
+import { Audit } from '../../../platform/audit/index.js';
+import { Database, newId } from '../../../platform/database/index.js';
+import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
+import {
+  ListOfWorkspace,
+  type VisibleWorkspace,
+  WorkspaceFolders,
+  WorkspacesStore,
+} from '../../../workspaces/core/index.js';
+import { type Allowance, LinkAccess } from '../../exposure/index.js';
+import { LinkViews } from './link-views.js';
+import {
+  CreateShareLink,
+  ListShareLinks,
+  ShareLinkId,
+  ShareLinkPage,
+  ShareLinkView,
+  UpdateShareLink,
+} from './share-links.dto.js';
+import { type AskedLinkRow, reachOf, ShareLinksStore } from './share-links.store.js';
+
+const NOT_A_FOLDER = 'Only a folder can take uploads';
+
+/** Links to files and folders, for their holders. */
+@Injectable()
+export class ShareLinksService {
+  constructor(
+    private readonly database: Database,
+    private readonly links: ShareLinksStore,
+    private readonly workspaces: WorkspacesStore,
+    private readonly folders: WorkspaceFolders,
+    private readonly views: LinkViews,
+    private readonly access: LinkAccess,
+    private readonly audit: Audit,
+  ) {}
+
+  @Action({
+    name: 'share_list',
+    route: 'GET /api/share',
+    on: 'workspace_id',
+    summary: 'List share links in the workspaces that the caller sees, or in one of them',
+    effect: 'read',
+    permission: 'share.read',
+    input: ListShareLinks,
+    output: ShareLinkPage,
+    refuses: { 404: 'No such workspace' },
+  })
+  async list(actor: Actor, input: ListShareLinks): Promise<Page<ShareLinkView>> {
+    const { workspace_id: workspaceId, limit = DEFAULT_LIMIT, cursor } = input;
+    requireScope(actor, 'share.read');
+    if (workspaceId) await this.workspaces.require(actor, 'share.read', workspaceId);
+    const [after] = decodeCursor(cursor, 'id');
+    const rows = await this.links.list(actor, { workspaceId, after, limit: limit + 1 });
+    return pageOf(
+      rows,
+      limit,
+      row => this.views.of(actor, row),
+      row => [row.id],
+    );
+  }
+
+  @Action({
+    name: 'workspace_share_list',
+    route: 'GET /api/workspaces/:workspaceId/shares',
+    on: 'workspace_id',
+    summary: 'List the share links of a workspace',
+    effect: 'read',
+    permission: 'share.read',
+    input: ListOfWorkspace,
+    output: ShareLinkPage,
+  })
+  async listOfWorkspace(actor: Actor, input: ListOfWorkspace): Promise<Page<ShareLinkView>> {
+    await this.workspaces.require(actor, 'share.read', input.workspace_id);
+    return this.list(actor, input);
+  }
+
+  @Action({
+    name: 'share_create',
+    route: 'POST /api/share',
+    on: 'workspace_id',
+    summary: 'Share a file or folder by a link, with whoever holds it',
+    effect: 'expose',
+    consequence: 'Whoever has the link can then reach the file or folder, without an account.',
+    permission: 'share.manage',
+    input: CreateShareLink,
+    output: ShareLinkView,
+    commitsAnswer: true,
+    refuses: {
+      404: 'No such workspace or path',
+      409: 'The path cannot be shared like this, or there is no host for links',
+    },
+  })
+  async create(actor: Actor, input: CreateShareLink): Promise<ShareLinkView> {
+    const { workspace_id: workspaceId, allow = 'view', password } = input;
+    const workspace = await this.workspaces.require(actor, 'share.manage', workspaceId);
+    requireScope(actor, reachOf(allow));
+    const path = workspacePath(input.path);
+    await this.requireShareable(workspace, path, allow);
+    const id = newId();
+    const link = {
+      id,
+      workspace_id: workspaceId,
+      path,
+      allow,
+      created_by: actor.id,
+      ...this.access.newSecret(id),
+      expires_at: futureTime(input.expires_at),
+      password_hash: password ? await hashPassword(password) : null,
+    };
+    return this.database.transaction(async unit => {
+      await this.workspaces.requireLocked(unit, actor, 'share.manage', workspaceId);
+      await this.links.add(unit, link);
+      const row = await this.links.require(actor, id, unit);
+      const details = { path, allow, expires_at: input.expires_at ?? null, has_password: !!password };
+      await this.audit.record(unit, actor, 'share.create', targetOf(row), details);
+      return unit.answers(this.views.of(actor, row));
+    });
+  }
+
+  @Action({
+    name: 'share_get',
+    route: 'GET /api/share/:id',
+    on: { id: 'share' },
+    summary: 'Read a share link',
+    effect: 'read',
+    permission: 'share.read',
+    input: ShareLinkId,
+    output: ShareLinkView,
+  })
+  async read(actor: Actor, { id }: ShareLinkId): Promise<ShareLinkView> {
+    const row = await this.links.require(actor, id);
+    requireRole(actor, row, 'share.read');
+    return this.views.of(actor, row);
+  }
+
+  @Action({
+    name: 'share_update',
+    route: 'PATCH /api/share/:id',
+    on: { id: 'share' },
+    summary: 'Change what a share link allows, its password or its end; the link stays the same',
+    effect: 'expose',
+    consequence: 'Whoever has the link may then do what it allows from now on.',
+    permission: 'share.manage',
+    input: UpdateShareLink,
+    output: ShareLinkView,
+    refuses: { 409: 'The path cannot be shared like this' },
+  })
+  async update(actor: Actor, input: UpdateShareLink): Promise<ShareLinkView> {
+    const { id, allow, password, expires_at } = input;
+    const row = await this.links.require(actor, id);
+    requireRole(actor, row, 'share.manage');
+    requireScope(actor, reachOf(allow ?? row.allow));
+    if (allow) await this.requireShareable(workspaceOf(row), row.path, allow);
+    const passwordHash = password ? await hashPassword(password) : null;
+    await this.database.transaction(async unit => {
+      await this.links.update(unit, id, {
+        ...(allow && { allow }),
+        ...(expires_at !== undefined && { expires_at: futureTime(expires_at) }),
+        ...(password !== undefined && { password_hash: passwordHash }),
+      });
+      const details = { path: row.path, allow, expires_at, password_changed: password !== undefined };
+      await this.audit.record(unit, actor, 'share.update', targetOf(row), details);
+    });
+    return this.read(actor, { id });
+  }
+
+  @Action({
+    name: 'share_revoke',
+    route: 'DELETE /api/share/:id',
+    on: { id: 'share' },
+    summary: 'Revoke a share link; it no longer works. Organization admins may revoke any',
+    effect: 'destructive',
+    consequence: 'The link never works again; another one can be made.',
+    permission: 'share.revoke',
+    input: ShareLinkId,
+    output: DeletedView,
+  })
+  async revoke(actor: Actor, { id }: ShareLinkId): Promise<DeletedView> {
+    await this.database.transaction(async unit => {
+      const row = await this.links.require(actor, id, unit);
+      requireScope(actor, 'share.revoke');
+      if (!organizationRoleAllows(row.organization_role, 'exposure.manage'))
+        requireRole(actor, row, 'share.revoke');
+      await this.links.remove(unit, id);
+      await this.audit.record(unit, actor, 'share.revoke', targetOf(row), { path: row.path });
+    });
+    return DeletedView.of(id);
+  }
+
+  /** Whether the caller may do that to the share, as its workspace says. */
+  @Subject('share', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
+    organization_id,
+    workspace_id: id,
+  }))
+  async requireStanding(
+    actor: Actor,
+    permission: WorkspacePermission,
+    id: string,
+  ): Promise<VisibleWorkspace> {
+    const { workspace_id } = await this.links.require(actor, id);
+    return this.workspaces.require(actor, permission, workspace_id);
+  }
+
+  private async requireShareable(
+    workspace: { id: string; number: number },
+    path: string,
+    allow: Allowance,
+  ): Promise<void> {
+    const { type } = await this.folders.open(workspace).stat(path);
+    if (type !== 'file' && type !== 'directory') throw new Conflict('Only files and folders can be shared');
+    if (allow === 'upload' && type !== 'directory') throw new Conflict(NOT_A_FOLDER);
+  }
+}
+
+function targetOf({ id, organization_id, workspace_id }: AskedLinkRow) {
+  return { type: 'share', id, organization_id, workspace_id };
+}
+
+/** 404 where the caller does not see the workspace, 403 where their role or key is too low. */
+function requireRole(actor: Actor, row: AskedLinkRow, permission: WorkspacePermission): void {
+  const { role, features_off } = row;
+  if (!role) throw new NotFound('No such share link');
+  requireInWorkspace(actor, permission, { role, features_off });
+}
+
+const workspaceOf = (row: AskedLinkRow) => ({ id: row.workspace_id, number: row.workspace_number });
+
+function futureTime(time: string | null | undefined): string | null {
+  if (!time) return null;
+  const date = new Date(time);
+  if (date <= new Date()) throw new Invalid('expires_at must lie in the future');
+  return date.toISOString();
+}
