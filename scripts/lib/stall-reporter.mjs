@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+
 /** Minutes without the end of a test file after which the run is given up: far longer than any of them takes. */
 const STALL_MINUTES = 20;
 /** What is left when everything has ended, such as a process that outlived its test, gets this long to end, too. */
@@ -26,8 +28,8 @@ export default class StallReporter {
   onRunComplete(_contexts, results) {
     clearInterval(this.#watch);
     const giveUp = () => {
-      const left = process.getActiveResourcesInfo().join(', ');
-      console.error(`Something outlived its test, so Jest would go on for ever. What is open: ${left}`);
+      const left = [...process.getActiveResourcesInfo(), ...childProcesses()].join(', ');
+      console.error(`Jest has not ended ${LEFTOVERS_MS / 1000} s after the last test. Still open: ${left}`);
       process.exit(results.success ? 0 : 1);
     };
     setTimeout(giveUp, LEFTOVERS_MS).unref();
@@ -40,4 +42,13 @@ export default class StallReporter {
     console.error(`No test file has ended for ${STALL_MINUTES} minutes. Still running:${files.join('')}`);
     process.exit(1);
   }
+}
+
+/** Command lines of the child processes, where the system tells. */
+function childProcesses() {
+  const file = `/proc/self/task/${process.pid}/children`;
+  if (!existsSync(file)) return [];
+  const ids = readFileSync(file, 'utf8').trim().split(' ').filter(Boolean);
+  const commandLines = ids.map(id => `/proc/${id}/cmdline`).filter(existsSync);
+  return commandLines.map(name => readFileSync(name, 'utf8').replaceAll('\0', ' ').trim());
 }
