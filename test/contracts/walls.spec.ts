@@ -228,3 +228,35 @@ describe('literals', () => {
     expect(await refusedLines('no-literal-spread.grit', 'pets.ts', lines.join('\n'))).toEqual([1, 4]);
   });
 });
+
+describe('documents', () => {
+  it('name files and headings that exist', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'documents-'));
+    try {
+      await run('git', ['init', '-q'], { cwd: folder });
+      await mkdir(path.join(folder, 'src/pets'), { recursive: true });
+      await writeFile(path.join(folder, 'src/pets/pets.service.ts'), '');
+      const lines = [
+        '# Pets',
+        'See [the pets](#pets), `src/pets/pets.service.ts`, `pets.service.ts` and <https://example.com/a#b>.',
+        'See [the cats](#cats).',
+        'See [more](docs/pets.md).',
+        'See `pets.store.ts`.',
+        '```',
+        '[as typed](nowhere.md)',
+        '```',
+      ];
+      await writeFile(path.join(folder, 'README.md'), lines.join('\n'));
+      const checked = run(process.execPath, [path.join(ROOT, 'scripts/lint-docs.mjs'), folder]);
+      const { stderr } = await checked.catch((error: { stderr: string }) => error);
+      expect(stderr.trim().split('\n')).toEqual([
+        'README.md:3 #cats: README.md has no such heading',
+        'README.md:4 docs/pets.md: there is no such file',
+        'README.md:5 pets.store.ts: there is no such file',
+        'README.md: "How it is laid out" lacks src/pets/',
+      ]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
