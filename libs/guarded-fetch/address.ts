@@ -71,6 +71,9 @@ export function isPublicAddress(address: string): boolean {
   return publicV6.check(address, 'ipv6') && !notPublicV6.check(address, 'ipv6');
 }
 
+/** Whether an IP address may be connected to, for a request to this host and port. */
+export type AddressPolicy = (address: string, host: string, port: string) => boolean;
+
 /** A list of private places that may be reached cannot be read; the message says why. */
 export class InvalidPrivateHosts extends Error {}
 

@@ -2,8 +2,8 @@ import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { Dispatcher } from 'undici';
+import type { AddressPolicy } from './address.js';
 import { GuardedFetchError } from './error.js';
-import type { AddressPolicy } from './guarded-fetch.js';
 import { limitParts } from './limited-answer.js';
 
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void;

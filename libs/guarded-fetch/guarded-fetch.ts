@@ -1,13 +1,10 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { Dispatcher } from 'undici';
-import { isPublicAddress, PrivateHosts } from './address.js';
+import { type AddressPolicy, isPublicAddress, PrivateHosts } from './address.js';
 import { capBody } from './capped-body.js';
 import { guardedAgent, refusalOf } from './connect.js';
 import { GuardedFetchError } from './error.js';
-
-/** Whether an IP address may be connected to, for a request to this host and port. */
-export type AddressPolicy = (address: string, host: string, port: string) => boolean;
 
 export interface GuardedFetchOptions {
   /** Addresses that may be connected to; by default public ones, and `privateHosts`. */

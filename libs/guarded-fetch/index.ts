@@ -1,4 +1,4 @@
-export { InvalidPrivateHosts, isPublicAddress, PrivateHosts } from './address.js';
+export { type AddressPolicy, InvalidPrivateHosts, isPublicAddress, PrivateHosts } from './address.js';
 export { GuardedFetchError, type Refusal } from './error.js';
-export { type AddressPolicy, GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.js';
+export { GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.js';
 export { retryAfterMs } from './retry-after.js';

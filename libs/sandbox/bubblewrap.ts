@@ -7,19 +7,14 @@ import type { BubblewrapProcess } from './bubblewrap-process.js';
 import { openBubblewrapSession } from './bubblewrap-session.js';
 import { type Plan, startBubblewrap, toPlan } from './bubblewrap-start.js';
 import type { ControlGroup } from './control-group.js';
+import type { SandboxCheck, SandboxDriver } from './driver.js';
 import { SandboxFailure } from './errors.js';
 import { InputFile } from './input-file.js';
 import type { SandboxLimits } from './limits.js';
 import { watchMemory } from './memory-watch.js';
 import { callerUid, MIN_OWNER_ID } from './request.js';
 import { neverStarted, toResult } from './result.js';
-import type {
-  SandboxCheck,
-  SandboxDriver,
-  SandboxOptions,
-  SandboxRequest,
-  SandboxResult,
-} from './sandbox.js';
+import type { SandboxOptions, SandboxRequest, SandboxResult } from './sandbox.js';
 import type { SandboxSession, SessionRequest } from './session.js';
 import { SessionProcesses } from './session-processes.js';
 import { type Ending, Supervision } from './supervision.js';

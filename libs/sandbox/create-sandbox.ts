@@ -1,8 +1,9 @@
 import { BubblewrapSandbox } from './bubblewrap.js';
 import { DockerSandbox } from './docker/docker.js';
 import type { DockerOptions } from './docker/options.js';
+import type { SandboxDriver } from './driver.js';
 import { LocalSandbox } from './local.js';
-import type { SandboxDriver, SandboxOptions } from './sandbox.js';
+import type { SandboxOptions } from './sandbox.js';
 
 /**
  * @param driver `bubblewrap` and `docker` isolate; `unsafe-local` does not, and is for hosts whose operator has said

@@ -4,6 +4,7 @@ import { realpath } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import type { Stdio } from './descriptors.js';
+import type { SandboxCheck, SandboxDriver } from './driver.js';
 import { SandboxFailure, SandboxRefusal } from './errors.js';
 import { InputFile } from './input-file.js';
 import { resolveLimits, type SandboxLimits } from './limits.js';
@@ -15,14 +16,7 @@ import { limitCommands, processBound } from './process-limits.js';
 import { findProgram } from './programs.js';
 import { callerUid, checkRequest, relativeFolder } from './request.js';
 import { neverStarted, toResult } from './result.js';
-import type {
-  Owner,
-  SandboxCheck,
-  SandboxDriver,
-  SandboxOptions,
-  SandboxRequest,
-  SandboxResult,
-} from './sandbox.js';
+import type { Owner, SandboxOptions, SandboxRequest, SandboxResult } from './sandbox.js';
 import type { SandboxSession, SessionRequest } from './session.js';
 import { SessionFolder } from './session-folder.js';
 import { SessionProcesses } from './session-processes.js';

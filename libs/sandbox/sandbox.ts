@@ -1,5 +1,4 @@
 import type { SandboxLimits } from './limits.js';
-import type { SandboxSession, SandboxUsage, SessionRequest } from './session.js';
 
 /** Who a command is on the host: its processes, and the files it makes, belong to this user and group. */
 export interface Owner {
@@ -11,6 +10,16 @@ export interface Owner {
 export interface ReadOnlyBind {
   from: string;
   to: string;
+}
+
+/** What all processes of a session hold and have used. */
+export interface SandboxUsage {
+  memory_bytes: number;
+  /** Of the processes that run now, and of their children that have ended. */
+  cpu_ms: number;
+  processes: number;
+  /** Bytes on a device in files that are open and have no name any more: no look at folders sees them. 0 where unknown. */
+  unlinkedBytes(device: bigint): number;
 }
 
 export interface SandboxRequest {
@@ -67,21 +76,6 @@ export interface SandboxResult {
   /** The limit that ended it or that it ran into, where that is known. */
   limit: keyof SandboxLimits | null;
   duration_ms: number;
-}
-
-/** `reason` is one sentence that says what is missing and what to do about it. */
-export type SandboxCheck = { ok: true } | { ok: false; reason: string };
-
-export interface SandboxDriver {
-  readonly name: string;
-  /** False if commands run with the service's own view of the host. */
-  readonly isolated: boolean;
-  /** Runs a real command once and remembers that it worked; a failure is looked at again by the next call. */
-  check(): Promise<SandboxCheck>;
-  /** @throws SandboxRefusal if the request is unfit, SandboxFailure if no sandbox could be made. */
-  run(request: SandboxRequest): Promise<SandboxResult>;
-  /** Opens a sandbox that lasts. @throws as `run` does */
-  openSession(request: SessionRequest): Promise<SandboxSession>;
 }
 
 export interface SandboxOptions {

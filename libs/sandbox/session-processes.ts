@@ -8,7 +8,7 @@ import {
   startedBy,
   unlinkedBytes,
 } from './process-tree.js';
-import type { SandboxUsage } from './session.js';
+import type { SandboxUsage } from './sandbox.js';
 
 /** So often what a script started is looked for and killed; what multiplies faster takes the session with it. */
 const ROUNDS = 8;

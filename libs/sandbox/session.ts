@@ -1,5 +1,5 @@
 import type { SandboxLimits } from './limits.js';
-import type { Owner, ReadOnlyBind, SandboxRequest, SandboxResult } from './sandbox.js';
+import type { Owner, ReadOnlyBind, SandboxRequest, SandboxResult, SandboxUsage } from './sandbox.js';
 
 /** A place in which scripts run one after another. */
 export interface SessionRequest {
@@ -45,16 +45,6 @@ export interface SessionResult extends SandboxResult {
   /** The folders in which it began, and in which the next one will; null where that is not known. */
   cwd_before: string | null;
   cwd: string | null;
-}
-
-/** What all processes of a session hold and have used. */
-export interface SandboxUsage {
-  memory_bytes: number;
-  /** Of the processes that run now, and of their children that have ended. */
-  cpu_ms: number;
-  processes: number;
-  /** Bytes on a device in files that are open and have no name any more: no look at folders sees them. 0 where unknown. */
-  unlinkedBytes(device: bigint): number;
 }
 
 /**

@@ -5,7 +5,8 @@ import type { SandboxLimits } from './limits.js';
 import { FLOOD_FACTOR } from './output.js';
 import type { PipeSocket } from './pipe-socket.js';
 import { neverStarted } from './result.js';
-import type { SandboxSession, SandboxUsage, SessionCommand, SessionEnd, SessionResult } from './session.js';
+import type { SandboxUsage } from './sandbox.js';
+import type { SandboxSession, SessionCommand, SessionEnd, SessionResult } from './session.js';
 import type { SessionFolder } from './session-folder.js';
 import { type ScriptResult, SessionScript } from './session-script.js';
 

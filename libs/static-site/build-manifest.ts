@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Finding, limited } from './finding.js';
 import { looksHashed } from './hashed-name.js';
 import { parseHeaders } from './header-rules.js';
-import { type Finding, limited, type Manifest, type SiteFile } from './manifest.js';
+import type { Manifest, SiteFile } from './manifest.js';
 import { mediaTypeOf } from './media-type.js';
 import { faultOfPath } from './paths.js';
 import { parseRedirects, type RedirectRule } from './redirect-rules.js';

@@ -1,4 +1,4 @@
-import type { Finding } from './manifest.js';
+import type { Finding } from './finding.js';
 import { decodedRulePath, linesOf, RuleCount, splitHost } from './rule-limits.js';
 import { compilePattern } from './rule-pattern.js';
 

@@ -6,10 +6,11 @@ export { buildManifest, type CollectedFile, type ManifestInput } from './build-m
 export { type CompressedSizes, isWorthCompressing } from './compression.js';
 export type { Encoding } from './conditions.js';
 export { decodeManifest, encodeManifest, manifestHash } from './encode-manifest.js';
+export type { Finding } from './finding.js';
 export { looksHashed } from './hashed-name.js';
 export type { HeaderRule } from './header-rules.js';
 export type { Cacheability } from './heads.js';
-export type { Finding, Manifest, SiteFile } from './manifest.js';
+export type { Manifest, SiteFile } from './manifest.js';
 export { mediaTypeOf } from './media-type.js';
 export type { RedirectRule } from './redirect-rules.js';
 export { ACCEL_HEADERS, type SendOptions, send } from './send.js';

@@ -1,4 +1,4 @@
-import type { Finding } from './manifest.js';
+import type { Finding } from './finding.js';
 
 /** Rules of a file: those for one path, and those with placeholders or a star. */
 export const MAX_FIXED_RULES = 2000;

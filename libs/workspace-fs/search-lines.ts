@@ -1,7 +1,5 @@
-import type { Span } from './search-pattern.js';
+import { MAX_SHOWN, type Span } from './search-pattern.js';
 
-/** Of a line, from its first match on. */
-export const MAX_SHOWN = 500;
 const SHOWN_BEFORE = 200;
 
 /** A line in which something matches. */

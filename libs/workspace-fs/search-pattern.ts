@@ -1,5 +1,7 @@
 import { RE2JS, RE2JSException } from 're2js';
-import { MAX_SHOWN } from './search-lines.js';
+
+/** Characters of a line that are shown, from its first match on. */
+export const MAX_SHOWN = 500;
 
 /** Where something matches, in UTF-16 units: start, and end (exclusive). */
 export type Span = readonly [start: number, end: number];

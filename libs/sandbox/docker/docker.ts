@@ -1,10 +1,11 @@
 import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SandboxCheck, SandboxDriver } from '../driver.js';
 import { SandboxFailure, SandboxRefusal } from '../errors.js';
 import { resolveLimits } from '../limits.js';
 import { callerUid, checkRequest, effectiveOwner, MIN_OWNER_ID, relativeFolder } from '../request.js';
 import { neverStarted, toResult } from '../result.js';
-import type { SandboxCheck, SandboxDriver, SandboxRequest, SandboxResult } from '../sandbox.js';
+import type { SandboxRequest, SandboxResult } from '../sandbox.js';
 import type { SandboxSession, SessionRequest } from '../session.js';
 import { type Ending, Supervision } from '../supervision.js';
 import { type CommandPlan, DockerCommand } from './command.js';

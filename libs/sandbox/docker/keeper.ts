@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
-import type { SandboxUsage } from '../session.js';
+import type { SandboxUsage } from '../sandbox.js';
 import type { OutputFrames } from './output-frames.js';
 
 /** What all processes of a container hold, have used and were refused, as its control group counts. */

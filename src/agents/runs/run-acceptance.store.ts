@@ -11,9 +11,9 @@ import {
 import { keepAttachments, type NewAttachment } from '../attachments/index.js';
 import { ChatsStore, type NewChat } from '../chats/index.js';
 import type { PinnedAgent } from '../subagents/index.js';
-import type { RunBudget } from './run-limits.js';
 import { type ClaimedRun, claimedColumns, RunQueue, type WorkerSlot } from './run-queue.store.js';
 import { eventRows } from './run-rows.store.js';
+import type { RunBudget } from './run-state.js';
 import { type Delivery, type NewEvent, NO_USAGE, type OnApproval, stepStarted } from './run-state.js';
 
 type Sql = RawBuilder<unknown>;

@@ -7,8 +7,16 @@ import type { AttachmentPart } from '../attachments/index.js';
 import { chatTopic, type MessagePart } from '../chats/index.js';
 import type { ToolResult } from '../tools/index.js';
 import { RunEventTail } from './run-event-tail.js';
-import { eventRows, type FinishedStep, type RunEnd, type RunSums, transition } from './run-rows.store.js';
-import { bounded, endTopic, type NewEvent, type PlannedCall, type RunRow, runTopic } from './run-state.js';
+import { eventRows, type RunEnd, type RunSums, transition } from './run-rows.store.js';
+import {
+  bounded,
+  endTopic,
+  type FinishedStep,
+  type NewEvent,
+  type PlannedCall,
+  type RunRow,
+  runTopic,
+} from './run-state.js';
 
 type Sql = RawBuilder<unknown>;
 

@@ -10,8 +10,8 @@ import { RunStopper, runFinished } from './run-control.js';
 import { type Asked, type RunJournal } from './run-journal.js';
 import { type ReachedLimit } from './run-limits.js';
 import { RunQueue } from './run-queue.store.js';
-import { type FinishedStep, type RunEnd } from './run-rows.store.js';
-import { type NewEvent, stepFinished, stepStarted } from './run-state.js';
+import type { RunEnd } from './run-rows.store.js';
+import { type FinishedStep, type NewEvent, stepFinished, stepStarted } from './run-state.js';
 import { RunWriter } from './run-writer.store.js';
 import { RunsStore } from './runs.store.js';
 

@@ -18,8 +18,8 @@ import type { ToolResult } from '../tools/index.js';
 import { type Attempt, RunAttemptStore, type WrittenRun } from './run-attempt.store.js';
 import { Steering } from './run-limits.js';
 import type { ClaimedRun } from './run-queue.store.js';
-import { type FinishedStep, type RunEnd, type RunSums, withUsage } from './run-rows.store.js';
-import { type NewEvent, NO_USAGE, type PlannedCall, RunLost } from './run-state.js';
+import { type RunEnd, type RunSums, withUsage } from './run-rows.store.js';
+import { type FinishedStep, type NewEvent, NO_USAGE, type PlannedCall, RunLost } from './run-state.js';
 
 /** What became of a call; `hasRun` where its tool was at work, which counts as used. */
 export interface CallOutcome extends ToolResult {

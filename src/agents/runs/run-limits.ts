@@ -1,12 +1,5 @@
 import type { RunRow } from './run-state.js';
 
-/** What a run may use, tasks that it hands over included, as the sender of its message set it. */
-export interface RunBudget {
-  cost_usd?: number;
-  max_steps?: number;
-  max_seconds?: number;
-}
-
 /** A limit that a run has reached: its stop reason, and what to say. */
 export interface ReachedLimit {
   readonly stopReason: 'max_steps' | 'max_cost' | 'max_seconds';

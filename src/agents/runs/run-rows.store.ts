@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { StepResult, StepUsage } from '#libs/model-client/index.js';
+import type { StepUsage } from '#libs/model-client/index.js';
 import { storable } from '../../platform/database/index.js';
-import type { ContextView } from '../chats/index.js';
-import { bounded, type NewEvent, type PlannedCall, type RunFault, TRANSITIONS } from './run-state.js';
+import { bounded, type NewEvent, type RunFault, TRANSITIONS } from './run-state.js';
 
 type Sql = RawBuilder<unknown>;
 
@@ -45,19 +44,6 @@ export const newestEvent = (runId: string, such: Sql): Sql => sql`(
 export const eventsAfter = (runId: string, after: Sql): Sql => sql`(
   select e.* from run_event row cross join lateral ${eventsOf('row')} e
   where row.run_id = ${runId} and row.id > ${after} and e.id > ${after})`;
-
-/** A finished model call. */
-export interface FinishedStep {
-  number: number;
-  startedAt: Date;
-  result: StepResult;
-  costUsd: number | null;
-  calls: PlannedCall[];
-  /** Id of the model that answered. */
-  model: string;
-  /** How full its window is with the answer. */
-  context: ContextView;
-}
 
 /** What a run has used so far. Only the newest attempt adds to it, so it reads this once, with its claim. */
 export interface RunSums {

@@ -1,10 +1,9 @@
+import type { StepResult } from '#libs/model-client/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import type { Row } from '../../platform/database/index.js';
 import { defineTopic } from '../../platform/topics/index.js';
 import type { ContextView } from '../chats/index.js';
 import type { PinnedAgent } from '../subagents/index.js';
-import type { RunBudget } from './run-limits.js';
-import type { FinishedStep } from './run-rows.store.js';
 
 /**
  * queued: no worker has it; running: a worker does; waiting: people are asked about its calls, or about those of its tasks;
@@ -89,6 +88,13 @@ export const NO_USAGE: Usage = {
 /** One answer of an agent to one message: model calls and tool calls until it is done. */
 export type RunRow = Row<'run'>;
 
+/** What a run may use, tasks that it hands over included, as the sender of its message set it. */
+export interface RunBudget {
+  cost_usd?: number;
+  max_steps?: number;
+  max_seconds?: number;
+}
+
 declare global {
   interface ColumnTypes {
     /** On whose authority its tools act, checked again at every call. */
@@ -165,6 +171,19 @@ export interface PlannedCall {
   input: unknown;
   /** Whether it begins right after its step; others begin when one before them has ended. */
   startsAtOnce: boolean;
+}
+
+/** A finished model call. */
+export interface FinishedStep {
+  number: number;
+  startedAt: Date;
+  result: StepResult;
+  costUsd: number | null;
+  calls: PlannedCall[];
+  /** Id of the model that answered. */
+  model: string;
+  /** How full its window is with the answer. */
+  context: ContextView;
 }
 
 export const stepStarted = (step: number): NewEvent => ({ type: 'step.started', data: { step } });

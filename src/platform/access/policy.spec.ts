@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Actor } from './access.js';
+import type { Actor } from './actor.js';
 import {
   POLICY,
   permissionsOn,

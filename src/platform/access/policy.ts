@@ -1,5 +1,5 @@
 import { Forbidden } from '../errors/index.js';
-import type { Actor } from './access.js';
+import type { Actor } from './actor.js';
 
 /** Roles of an organization, highest first. */
 export const ORGANIZATION_ROLES = ['owner', 'admin', 'member', 'guest'] as const;

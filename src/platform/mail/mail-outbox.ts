@@ -2,10 +2,21 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../database/index.js';
 import { Chore } from '../jobs/index.js';
-import type { Mail } from './mailer.js';
 
 const KEPT_DAYS = 30;
 const SWEEP_MS = 86_400_000;
+
+/** One mail to one address. */
+export interface Mail {
+  /** A bare address: `ada@example.com`. */
+  readonly to: string;
+  /** Sent as one line of at most 200 characters. */
+  readonly subject: string;
+  readonly text: string;
+  readonly html?: string;
+  /** Further headers, each sent on one line. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 export interface MailAttempt {
   readonly id: string;

@@ -4,8 +4,7 @@ import type { Transporter } from 'nodemailer';
 import { Config } from '../config/index.js';
 import { defineJob, JobProcessor, JobRunner, workerOptions } from '../jobs/index.js';
 import { Log } from '../log/index.js';
-import { type MailAttempt, MailOutbox } from './mail-outbox.js';
-import type { Mail } from './mailer.js';
+import { type Mail, type MailAttempt, MailOutbox } from './mail-outbox.js';
 
 /** The server will never take this mail (RFC 5321 section 4.2.1: a 5yz reply to recipient or content). */
 export class MailRefused extends Error {}

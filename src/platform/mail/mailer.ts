@@ -5,20 +5,9 @@ import { newId, UnitOfWork } from '../database/index.js';
 import { Jobs } from '../jobs/index.js';
 import { Log } from '../log/index.js';
 import { deliverMail } from './mail.jobs.js';
+import type { Mail } from './mail-outbox.js';
 
 const MAX_SUBJECT = 200;
-
-/** One mail to one address. */
-export interface Mail {
-  /** A bare address: `ada@example.com`. */
-  readonly to: string;
-  /** Sent as one line of at most 200 characters. */
-  readonly subject: string;
-  readonly text: string;
-  readonly html?: string;
-  /** Further headers, each sent on one line. */
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 declare global {
   interface ColumnTypes {
