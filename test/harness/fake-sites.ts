@@ -11,7 +11,7 @@ import {
   type HostedTargetSource,
   HostedTargets,
   HostNames,
-  slugOf,
+  slugify,
 } from '../../src/hosting/hosts/index.js';
 import { Database, newId } from '../../src/platform/database/index.js';
 import type { Person, TestService } from './service.js';
@@ -68,7 +68,7 @@ export class FakeSites {
       workspaceId: workspaceId ?? (await service.workspace(person)),
       organizationId: person.organizationId,
       name,
-      slug: slugOf(name),
+      slug: slugify(name),
       createdBy: person.id,
     };
     await this.claim(target);

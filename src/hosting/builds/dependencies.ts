@@ -29,6 +29,14 @@ export interface Provided {
   keep(): Promise<void>;
 }
 
+/** A folder with nothing but what was installed just now; it is gone once it was handed on. */
+export interface Installed {
+  readonly folder: string;
+  /** Null where that cannot be told. */
+  bytes(): Promise<number | null>;
+  moveTo(target: string): Promise<void>;
+}
+
 /** Brings the dependencies of projects: from the cache, or by an installation that sees manifests and nothing else. */
 @Injectable()
 export class Dependencies {
@@ -57,7 +65,7 @@ export class Dependencies {
       log.say('The dependencies are there from an earlier build.');
       return { isFresh: false, keep };
     }
-    await this.install(job, log, wanted, work => this.cache.hand(work, folder, wanted.folders));
+    await this.install(job, log, wanted, installed => installed.moveTo(folder));
     return { isFresh: true, keep };
   }
 
@@ -65,8 +73,8 @@ export class Dependencies {
   async install(
     job: InstallJob,
     log: BuildLog,
-    { files, registry, registries, leftOut }: InstallFiles,
-    take: (work: string) => Promise<void>,
+    { files, folders, registry, registries, leftOut }: InstallFiles,
+    take: (installed: Installed) => Promise<void>,
   ): Promise<void> {
     const { project, workspace } = job;
     const egress = this.egress.forInstall();
@@ -87,7 +95,11 @@ export class Dependencies {
         requires: this.egress.hostsOf(registries),
       };
       await this.sandboxes.run(job, step, log);
-      await take(work);
+      await take({
+        folder: work,
+        bytes: () => this.sandboxes.bytesOf(job, work, job.signal),
+        moveTo: target => this.cache.hand(work, target, folders),
+      });
     } finally {
       this.cache.discard(work);
     }

@@ -7,9 +7,7 @@ import { SandboxWatch, WorkspaceQuota, type Writer } from '../../workspaces/chan
 import { WorkspaceFolders } from '../../workspaces/core/index.js';
 import { BuildEgress } from './build-egress.js';
 import type { InstallJob, SandboxJob } from './build-job.js';
-import { BuildSandboxes } from './build-sandboxes.js';
-import { Dependencies, fingerprintOf } from './dependencies.js';
-import { ModuleCache } from './module-cache.js';
+import { Dependencies, fingerprintOf, type Installed } from './dependencies.js';
 import { BuildLog, type LogStream } from './outcome/build-log.js';
 import { BuildFailure } from './project/build-failure.js';
 import { type InstallFiles, installFiles } from './project/install-files.js';
@@ -53,9 +51,7 @@ export class FolderDependencies {
     private readonly leases: NamedLeases,
     private readonly folders: WorkspaceFolders,
     private readonly dependencies: Dependencies,
-    private readonly sandboxes: BuildSandboxes,
     private readonly egress: BuildEgress,
-    private readonly cache: ModuleCache,
     private readonly watch: SandboxWatch,
     private readonly quota: WorkspaceQuota,
   ) {}
@@ -99,26 +95,27 @@ export class FolderDependencies {
     await this.egress.requireReachable(workspace.id, wanted.registries);
     const job = { workspace, signal, callerId: null, settings: {}, cacheKey: id, project: wanted.project };
     const log = new BuildLog(onLog);
-    await this.dependencies.install(job, log, wanted, work => this.place(project, wanted, work, job));
+    await this.dependencies.install(job, log, wanted, installed =>
+      this.place(project, wanted.fingerprint, installed),
+    );
     log.say('The dependencies are installed.');
   }
 
   /** Moves them to the project, and records that. */
   private async place(
-    { workspace, folder, writer, signal }: FolderProject,
-    { folders, fingerprint }: Wanted,
-    work: string,
-    job: SandboxJob,
+    { workspace, folder, writer }: FolderProject,
+    fingerprint: string,
+    installed: Installed,
   ): Promise<void> {
     const owner = this.folders.ownerOf(workspace);
-    const made = new WorkspaceFs(work, { owner, maxFileBytes: fingerprint.length });
+    const made = new WorkspaceFs(installed.folder, { owner, maxFileBytes: fingerprint.length });
     await made.write(`${MODULES}/${MARK}`, fingerprint);
-    const bytes = (await this.sandboxes.bytesOf(job, work, signal)) ?? 0;
+    const bytes = (await installed.bytes()) ?? 0;
     const { length: files } = await made.listAll('');
     await this.quota.require(workspace.id, { bytes, files });
     const root = this.folders.pathOf(workspace);
     await this.watch.around(workspace.id, writer, this.config.siteBuildLimits.install_seconds, () =>
-      this.cache.hand(work, path.join(root, folder), folders),
+      installed.moveTo(path.join(root, folder)),
     );
     this.quota.expire(workspace.id);
     const reader = new ManifestReader(root, folder);

@@ -23,6 +23,11 @@ export interface HostedTargetSource {
   find(id: string): Promise<HostedTarget | undefined>;
 }
 
+const tenant = ({ workspaceId, organizationId }: HostedTarget) => ({
+  workspace_id: workspaceId,
+  organization_id: organizationId,
+});
+
 /** Features with hosts of their own register here while modules start. */
 @Injectable()
 export class HostedTargets {
@@ -53,18 +58,12 @@ export class HostedTargets {
     return target;
   }
 
-  @Subject('site', 'workspace', ({ workspaceId, organizationId }: HostedTarget) => ({
-    workspace_id: workspaceId,
-    organization_id: organizationId,
-  }))
+  @Subject('site', 'workspace', tenant)
   requireSite(actor: Actor, permission: WorkspacePermission, id: string): Promise<HostedTarget> {
     return this.require(actor, permission, 'site', id);
   }
 
-  @Subject('server', 'workspace', ({ workspaceId, organizationId }: HostedTarget) => ({
-    workspace_id: workspaceId,
-    organization_id: organizationId,
-  }))
+  @Subject('server', 'workspace', tenant)
   requireServer(actor: Actor, permission: WorkspacePermission, id: string): Promise<HostedTarget> {
     return this.require(actor, permission, 'server', id);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { requireSlug, SLUG, SLUG_HINT, slugOf } from './slugs.js';
+import { requireSlug, SLUG, SLUG_HINT, slugify } from './slugs.js';
 
 describe('a slug made of a name', () => {
   it.each([
@@ -10,7 +10,7 @@ describe('a slug made of a name', () => {
     ['API', 'api-site'],
     [`${'long '.repeat(12)}`, 'long-long-long-long-long-long-long-long'],
   ])('of %j is %j', (name, slug) => {
-    expect(slugOf(name)).toBe(slug);
+    expect(slugify(name)).toBe(slug);
     if (slug) expect(() => requireSlug(slug)).not.toThrow();
   });
 });

@@ -18,7 +18,7 @@ export function requireSlug(slug: string): void {
 }
 
 /** A slug made of a name; empty where nothing of it can be used. */
-export function slugOf(name: string): string {
+export function slugify(name: string): string {
   const letters = name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')

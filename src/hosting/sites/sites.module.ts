@@ -8,13 +8,12 @@ import { GatewayModule } from '../gateway/index.js';
 import { HostsModule } from '../hosts/index.js';
 import { BuildLogService } from './build-log.service.js';
 import { SiteFolders } from './folders/site-folders.js';
+import { BuildOutcomes } from './publishing/build-outcomes.js';
+import { BUILDS, BuildQueue } from './publishing/build-queue.js';
 import { BuildsProcessor } from './publishing/builds.processor.js';
 import { Collection } from './publishing/collection.js';
-import { LostBuilds } from './publishing/lost-builds.js';
-import { Promoter } from './publishing/promoter.js';
 import { SiteBuild } from './publishing/site-build.js';
 import { SiteBuilds } from './publishing/site-builds.js';
-import { BUILDS } from './publishing/site-jobs.js';
 import { SiteSources } from './publishing/site-source.js';
 import { Snapshots } from './publishing/snapshot.js';
 import { VersionForms } from './publishing/version-forms.js';
@@ -60,12 +59,12 @@ import { VersionsService } from './versions.service.js';
     SiteBuilds,
     BuildsProcessor,
     SiteBuild,
-    LostBuilds,
+    BuildOutcomes,
     SiteSources,
     Snapshots,
     Collection,
     VersionForms,
-    Promoter,
+    BuildQueue,
     SiteContent,
     Versions,
     SiteStorage,

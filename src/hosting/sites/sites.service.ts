@@ -1,22 +1,16 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { didYouMean } from '#libs/did-you-mean/index.js';
 import { normalizePath, workspacePath } from '#libs/workspace-fs/index.js';
-import { type Actor, requireScope } from '../../platform/access/index.js';
-import { Action, ActionCatalog } from '../../platform/actions/index.js';
-import { Audit } from '../../platform/audit/index.js';
+import type { Actor } from '../../platform/access/index.js';
+import { Action } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
-import { Database, newId } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
-import { Conflict, Invalid } from '../../platform/errors/index.js';
-import { Jobs } from '../../platform/jobs/index.js';
-import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { HostedTargets, HostNames, slugOf } from '../hosts/index.js';
-import { removeSite } from './publishing/site-jobs.js';
-import { type SiteChanges, type SiteRow, SitesStore } from './records/sites.store.js';
+import { Database } from '../../platform/database/index.js';
+import { DeletedView, type Page, pageById } from '../../platform/dto/index.js';
+import { Conflict } from '../../platform/errors/index.js';
+import { HostedRegistry } from '../hosts/index.js';
+import { BuildQueue } from './publishing/build-queue.js';
+import { type SiteChanges, SitesStore } from './records/sites.store.js';
 import { SiteViews } from './site-views.js';
 import { CreateSite, ListSites, LockSite, SiteId, SitePage, SiteView, UpdateSite } from './sites.dto.js';
-
-const MAX_RANDOM = 36 ** 4;
 
 /** Sites: what they are made of, where they are, and what keeps versions from going live. */
 @Injectable()
@@ -25,33 +19,13 @@ export class SitesService implements OnModuleInit {
     private readonly config: Config,
     private readonly database: Database,
     private readonly sites: SitesStore,
-    private readonly workspaces: WorkspacesStore,
-    private readonly names: HostNames,
-    private readonly targets: HostedTargets,
+    private readonly hosted: HostedRegistry,
     private readonly views: SiteViews,
-    private readonly catalog: ActionCatalog,
-    private readonly jobs: Jobs,
-    private readonly audit: Audit,
+    private readonly queue: BuildQueue,
   ) {}
 
   onModuleInit(): void {
-    this.targets.add({
-      kind: 'site',
-      find: async id => {
-        const site = await this.sites.find(id);
-        return (
-          site && {
-            kind: 'site',
-            id,
-            name: site.name,
-            slug: site.slug,
-            createdBy: site.created_by,
-            workspaceId: site.workspace_id,
-            organizationId: site.organization_id,
-          }
-        );
-      },
-    });
+    this.hosted.addKind('site', id => this.sites.find(id));
   }
 
   @Action({
@@ -66,17 +40,10 @@ export class SitesService implements OnModuleInit {
     refuses: { 404: 'No such workspace' },
   })
   async list(actor: Actor, input: ListSites): Promise<Page<SiteView>> {
-    const { workspace_id: workspaceId, limit = DEFAULT_LIMIT, cursor } = input;
-    requireScope(actor, 'site.read');
-    if (workspaceId) await this.workspaces.require(actor, 'site.read', workspaceId);
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.sites.list(actor, { workspaceId, after, limit: limit + 1 });
-    return pageOf(
-      rows,
-      limit,
-      row => this.views.site(row),
-      row => [row.id],
-    );
+    await this.hosted.requireListing(actor, 'site.read', input.workspace_id);
+    return pageById(this.sites.visible(actor, input.workspace_id), input, row => this.views.site(row), {
+      by: 's.id',
+    });
   }
 
   @Action({
@@ -95,34 +62,17 @@ export class SitesService implements OnModuleInit {
     },
   })
   async create(actor: Actor, input: CreateSite): Promise<SiteView> {
-    const { workspace_id: workspaceId } = input;
-    await this.workspaces.require(actor, 'site.publish', workspaceId);
-    this.names.requireUsable();
-    const name = input.name.trim();
-    const slug = input.slug ?? (slugOf(name) || randomSlug());
-    const id = newId();
+    const { sites: most } = this.config.workspaceLimits;
+    const draft = await this.hosted.draft(actor, 'site.publish', 'site', input);
+    const { id, name, slug } = draft;
     return this.database.transaction(async unit => {
-      await this.workspaces.requireLocked(unit, actor, 'site.publish', workspaceId);
-      if ((await this.sites.count(unit, workspaceId)) >= this.config.workspaceLimits.sites)
-        throw new Conflict(
-          `The workspace has ${this.config.workspaceLimits.sites} sites, as many as it may; delete one`,
-        );
-      await this.sites.add(unit, {
-        id,
-        workspace_id: workspaceId,
-        slug,
-        name,
-        created_by: actor.id,
-        ...settingsOf(input),
-        folder: workspacePath(input.folder),
-      });
-      await this.names.claim(unit, { kind: 'site', targetId: id, workspaceId, slug });
+      await this.hosted.lockWorkspace(unit, actor, 'site.publish', draft.workspace_id);
+      if ((await this.sites.count(unit, draft.workspace_id)) >= most)
+        throw new Conflict(`The workspace has ${most} sites, as many as it may; delete one`);
+      await this.sites.add(unit, { ...draft, ...settingsOf(input), folder: workspacePath(input.folder) });
+      await this.hosted.claim(unit, 'site', draft);
       const site = await this.sites.require(id, unit);
-      await this.audit.record(unit, actor, 'site.create', targetOf(site), {
-        name,
-        slug,
-        folder: site.folder,
-      });
+      await this.hosted.record(unit, actor, 'site.create', site, { name, slug, folder: site.folder });
       return unit.answers(this.views.site(site));
     });
   }
@@ -138,7 +88,7 @@ export class SitesService implements OnModuleInit {
     output: SiteView,
   })
   async read(actor: Actor, { id }: SiteId): Promise<SiteView> {
-    await this.targets.requireSite(actor, 'site.read', id);
+    await this.hosted.require(actor, 'site.read', 'site', id);
     return this.views.site(await this.sites.require(id));
   }
 
@@ -156,8 +106,8 @@ export class SitesService implements OnModuleInit {
   })
   async update(actor: Actor, input: UpdateSite): Promise<SiteView> {
     const { id, name, slug, actions } = input;
-    await this.targets.requireSite(actor, 'site.publish', id);
-    if (actions) this.requireActions(actions);
+    await this.hosted.require(actor, 'site.publish', 'site', id);
+    if (actions) this.hosted.requireActions(actions);
     await this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, id);
       const changes: SiteChanges = {
@@ -168,12 +118,10 @@ export class SitesService implements OnModuleInit {
         ...(actions && { actions: [...new Set(actions)], actions_actor: actor }),
         ...(input.actions_public !== undefined && { actions_public: input.actions_public }),
       };
-      if (slug !== undefined && slug !== site.slug)
-        await this.names.rename(unit, { kind: 'site', targetId: id, workspaceId: site.workspace_id, slug });
-      else if (name !== undefined) await this.names.changed(unit);
+      await this.hosted.rename(unit, 'site', site, { name, slug });
       await this.sites.update(unit, id, changes);
       const { actions_actor: _actor, ...details } = changes;
-      await this.audit.record(unit, actor, 'site.update', targetOf(site), details);
+      await this.hosted.record(unit, actor, 'site.update', site, details);
     });
     return this.read(actor, { id });
   }
@@ -190,16 +138,14 @@ export class SitesService implements OnModuleInit {
     output: DeletedView,
   })
   async delete(actor: Actor, { id }: SiteId): Promise<DeletedView> {
-    await this.targets.requireSite(actor, 'site.publish', id);
+    await this.hosted.require(actor, 'site.publish', 'site', id);
     await this.database.deletion(async unit => {
       const site = await this.sites.lock(unit, id);
-      await this.names.release(unit, 'site', id);
+      await this.hosted.release(unit, 'site', id);
       await this.sites.remove(unit, id);
-      await this.jobs.enqueue(unit, removeSite, newId(), { site_id: id });
-      await this.audit.record(unit, actor, 'site.delete', targetOf(site), {
-        name: site.name,
-        slug: site.slug,
-      });
+      await this.queue.addRemoval(unit, id);
+      const { name, slug } = site;
+      await this.hosted.record(unit, actor, 'site.delete', site, { name, slug });
     });
     return DeletedView.of(id);
   }
@@ -253,37 +199,19 @@ export class SitesService implements OnModuleInit {
   private async change(
     actor: Actor,
     id: string,
-    action: string,
+    action: `site.${string}`,
     changes: SiteChanges,
     details: Record<string, unknown> = {},
   ): Promise<SiteView> {
-    await this.targets.requireSite(actor, 'site.publish', id);
+    await this.hosted.require(actor, 'site.publish', 'site', id);
     return this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, id);
       await this.sites.update(unit, id, changes);
-      await this.audit.record(unit, actor, action, targetOf(site), details);
+      await this.hosted.record(unit, actor, action, site, details);
       return unit.answers(this.views.site(await this.sites.require(id, unit)));
     });
   }
-
-  private requireActions(names: readonly string[]): void {
-    for (const name of names) {
-      if (this.catalog.get(name)) continue;
-      const meant = didYouMean(
-        name,
-        this.catalog.list().map(action => action.name),
-      );
-      throw new Invalid(`There is no action ${name}${meant ? `; did you mean ${meant}?` : ''}`);
-    }
-  }
 }
-
-export const targetOf = ({ id, organization_id, workspace_id }: SiteRow) => ({
-  type: 'site',
-  id,
-  organization_id,
-  workspace_id,
-});
 
 /** What of the settings was given. */
 function settingsOf(input: Partial<CreateSite>): SiteChanges {
@@ -296,5 +224,3 @@ function settingsOf(input: Partial<CreateSite>): SiteChanges {
     ...(output_dir !== undefined && { output_dir: output_dir === null ? null : normalizePath(output_dir) }),
   };
 }
-
-const randomSlug = () => `site-${Math.floor(Math.random() * MAX_RANDOM).toString(36)}`;

@@ -1,15 +1,12 @@
-import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { Audit } from '../../platform/audit/index.js';
-import { Database, dryRun, newId } from '../../platform/database/index.js';
+import { Database, newId } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
-import { Jobs } from '../../platform/jobs/index.js';
-import { Subscription, Topics } from '../../platform/topics/index.js';
-import { HostedTargets } from '../hosts/index.js';
-import { Promoter } from './publishing/promoter.js';
-import { buildSite } from './publishing/site-jobs.js';
+import { HostedRegistry, LongPolls } from '../hosts/index.js';
+import { BuildOutcomes } from './publishing/build-outcomes.js';
+import { BuildQueue } from './publishing/build-queue.js';
 import { type SiteRow, SitesStore } from './records/sites.store.js';
 import { isOpen } from './records/version-states.js';
 import { type VersionRow, VersionsStore, versionTopic } from './records/versions.store.js';
@@ -25,32 +22,23 @@ import {
   VersionPage,
   VersionView,
 } from './sites.dto.js';
-import { targetOf } from './sites.service.js';
 
 const MAX_QUEUED = 10;
 const NO_VERSION = { 404: 'No such site or version' };
 
 /** Versions of a site: built once, never changed, and live one at a time. */
 @Injectable()
-export class VersionsService implements BeforeApplicationShutdown {
-  private readonly closing = new AbortController();
-
+export class VersionsService {
   constructor(
     private readonly database: Database,
     private readonly sites: SitesStore,
     private readonly versions: VersionsStore,
-    private readonly targets: HostedTargets,
-    private readonly promoter: Promoter,
+    private readonly hosted: HostedRegistry,
+    private readonly outcomes: BuildOutcomes,
+    private readonly queue: BuildQueue,
     private readonly views: SiteViews,
-    private readonly jobs: Jobs,
-    private readonly audit: Audit,
-    private readonly topics: Topics,
+    private readonly polls: LongPolls,
   ) {}
-
-  /** Callers that wait get the version as it is now, and ask again elsewhere. */
-  beforeApplicationShutdown(): void {
-    this.closing.abort();
-  }
 
   @Action({
     name: 'site_version_create',
@@ -67,7 +55,7 @@ export class VersionsService implements BeforeApplicationShutdown {
     refuses: { 404: 'No such site', 409: 'Too many versions of the site wait' },
   })
   async create(actor: Actor, { id, auto_promote = false, note }: CreateVersion): Promise<VersionView> {
-    await this.targets.requireSite(actor, 'site.publish', id);
+    await this.hosted.require(actor, 'site.publish', 'site', id);
     const versionId = newId();
     return this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, id);
@@ -86,8 +74,8 @@ export class VersionsService implements BeforeApplicationShutdown {
         throw new Conflict(
           `${MAX_QUEUED} versions of this site wait to be built; try again when some are done`,
         );
-      await this.jobs.enqueue(unit, buildSite, newId(), { version_id: versionId, site_id: id });
-      await this.audit.record(unit, actor, 'site.build', targetOf(site), { number, auto_promote });
+      await this.queue.add(unit, { version_id: versionId, site_id: id });
+      await this.hosted.record(unit, actor, 'site.build', site, { number, auto_promote });
       const version = await this.versions.require(id, versionId, unit);
       return unit.answers(this.views.version(site, version));
     });
@@ -104,7 +92,7 @@ export class VersionsService implements BeforeApplicationShutdown {
     output: VersionPage,
   })
   async list(actor: Actor, { id, limit = DEFAULT_LIMIT, cursor }: ListVersions): Promise<Page<VersionView>> {
-    await this.targets.requireSite(actor, 'site.read', id);
+    await this.hosted.require(actor, 'site.read', 'site', id);
     const site = await this.sites.require(id);
     const [before] = decodeCursor(cursor, 'number');
     const rows = await this.versions.list(id, limit + 1, before === undefined ? undefined : Number(before));
@@ -128,19 +116,13 @@ export class VersionsService implements BeforeApplicationShutdown {
     refuses: NO_VERSION,
   })
   async read(actor: Actor, { id, version_id, wait = 0 }: ReadVersion): Promise<VersionView> {
-    const limit = AbortSignal.any([AbortSignal.timeout(wait * 1000), this.closing.signal]);
-    const wakeUp = new Subscription(this.topics, versionTopic(version_id));
-    try {
-      for (;;) {
-        await this.targets.requireSite(actor, 'site.read', id);
-        const version = await this.versions.require(id, version_id);
-        const isEnd = !isOpen(version.state) || wait === 0 || limit.aborted || dryRun();
-        if (isEnd) return this.views.version(await this.sites.require(id), version);
-        await wakeUp.wait(limit);
-      }
-    } finally {
-      wakeUp.close();
-    }
+    const read = async () => {
+      await this.hosted.require(actor, 'site.read', 'site', id);
+      return this.versions.require(id, version_id);
+    };
+    const isOver = ({ state }: VersionRow) => !isOpen(state);
+    const version = await this.polls.wait(versionTopic(version_id), wait, read, isOver);
+    return this.views.version(await this.sites.require(id), version);
   }
 
   @Action({
@@ -159,7 +141,7 @@ export class VersionsService implements BeforeApplicationShutdown {
   })
   async promote(actor: Actor, input: PromoteVersion): Promise<SiteView> {
     const { id, version_id, if_live } = input;
-    await this.targets.requireSite(actor, 'site.publish', id);
+    await this.hosted.require(actor, 'site.publish', 'site', id);
     return this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, id);
       const version = await this.versions.require(id, version_id, unit);
@@ -176,9 +158,9 @@ export class VersionsService implements BeforeApplicationShutdown {
       else if (pauses === false || (await this.versions.isNewest(unit, id, version.number)))
         await this.sites.update(unit, id, { paused_at: null, pause_reason: null });
       const by = { reason: 'It was promoted by hand.', by: actor.id };
-      await this.promoter.promote(unit, { site_id: id, version_id }, by);
+      await this.outcomes.promote(unit, { site_id: id, version_id }, by);
       const details = { number: version.number, before: site.live_number };
-      await this.audit.record(unit, actor, 'site.promote', targetOf(site), details);
+      await this.hosted.record(unit, actor, 'site.promote', site, details);
       return unit.answers(this.views.site(await this.sites.require(id, unit)));
     });
   }
@@ -196,16 +178,14 @@ export class VersionsService implements BeforeApplicationShutdown {
     refuses: { ...NO_VERSION, 409: 'Its build is over' },
   })
   async cancel(actor: Actor, { id, version_id }: VersionId): Promise<VersionView> {
-    await this.targets.requireSite(actor, 'site.publish', id);
+    await this.hosted.require(actor, 'site.publish', 'site', id);
     return this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, id);
       const version = await this.versions.require(id, version_id, unit);
       if (!(await this.versions.cancel(unit, version)))
         throw new Conflict(`Its build is over: the version is ${version.state}`);
-      // Those that waited for it to end.
-      const next = await this.versions.nextQueued(unit, id);
-      if (next) await this.jobs.enqueue(unit, buildSite, newId(), { version_id: next, site_id: id });
-      await this.audit.record(unit, actor, 'site.cancel_build', targetOf(site), { number: version.number });
+      await this.queue.addNext(unit, id);
+      await this.hosted.record(unit, actor, 'site.cancel_build', site, { number: version.number });
       return unit.answers(this.views.version(site, await this.versions.require(id, version_id, unit)));
     });
   }
@@ -222,13 +202,13 @@ export class VersionsService implements BeforeApplicationShutdown {
     refuses: { ...NO_VERSION, 409: 'Its files are not there' },
   })
   async pin(actor: Actor, { id, version_id, pinned }: PinVersion): Promise<VersionView> {
-    await this.targets.requireSite(actor, 'site.publish', id);
+    await this.hosted.require(actor, 'site.publish', 'site', id);
     return this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, id);
       const version = await this.versions.require(id, version_id, unit);
       if (version.state !== 'built') throw new Conflict('Only versions that are built can be pinned');
       await this.versions.pin(unit, version_id, pinned);
-      await this.audit.record(unit, actor, 'site.pin', targetOf(site), { number: version.number, pinned });
+      await this.hosted.record(unit, actor, 'site.pin', site, { number: version.number, pinned });
       return unit.answers(this.views.version(site, { ...version, pinned }));
     });
   }
@@ -246,7 +226,7 @@ export class VersionsService implements BeforeApplicationShutdown {
     refuses: { ...NO_VERSION, 409: 'It is live, or being built' },
   })
   async delete(actor: Actor, { id, version_id }: VersionId): Promise<DeletedView> {
-    await this.targets.requireSite(actor, 'site.publish', id);
+    await this.hosted.require(actor, 'site.publish', 'site', id);
     await this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, id);
       const version = await this.versions.require(id, version_id, unit);
@@ -255,7 +235,7 @@ export class VersionsService implements BeforeApplicationShutdown {
       if (isOpen(version.state)) throw new Conflict('Its build is under way; cancel it first');
       await this.versions.remove(unit, version_id);
       await this.sites.update(unit, id, {});
-      await this.audit.record(unit, actor, 'site.delete_version', targetOf(site), { number: version.number });
+      await this.hosted.record(unit, actor, 'site.delete_version', site, { number: version.number });
     });
     return DeletedView.of(version_id);
   }

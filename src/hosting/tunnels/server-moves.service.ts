@@ -1,39 +1,28 @@
-import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { Audit } from '../../platform/audit/index.js';
 import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict } from '../../platform/errors/index.js';
-import { Subscription, Topics } from '../../platform/topics/index.js';
-import { HostedTargets } from '../hosts/index.js';
+import { HostedRegistry, LongPolls } from '../hosts/index.js';
 import { isUp } from './records/server-states.js';
 import { type ServerRow, ServersStore, serverTopic } from './records/servers.store.js';
 import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
 import { MoveServer, ServerView } from './servers.dto.js';
-import { targetOf } from './servers.service.js';
 
 const WAITING = 'With wait=30 the answer comes when it runs or has failed to; else at once.';
 
 /** Starts, stops and restarts servers. */
 @Injectable()
-export class ServerMovesService implements BeforeApplicationShutdown {
-  private readonly closing = new AbortController();
-
+export class ServerMovesService {
   constructor(
     private readonly database: Database,
     private readonly servers: ServersStore,
-    private readonly targets: HostedTargets,
+    private readonly hosted: HostedRegistry,
     private readonly rules: ServerRules,
     private readonly views: ServerViews,
-    private readonly audit: Audit,
-    private readonly topics: Topics,
+    private readonly polls: LongPolls,
   ) {}
-
-  /** Callers that wait get the server as it is now, and ask again elsewhere. */
-  beforeApplicationShutdown(): void {
-    this.closing.abort();
-  }
 
   @Action({
     name: 'server_start',
@@ -99,14 +88,14 @@ export class ServerMovesService implements BeforeApplicationShutdown {
     actor: Actor,
     permission: 'tunnel.run' | 'tunnel.manage',
     id: string,
-    action: string,
+    action: `server.${string}`,
     change: (unit: UnitOfWork, server: ServerRow) => Promise<void>,
   ): Promise<ServerView> {
-    await this.targets.requireServer(actor, permission, id);
+    await this.hosted.require(actor, permission, 'server', id);
     return this.database.transaction(async unit => {
       const server = await this.servers.lock(unit, id);
       await change(unit, server);
-      await this.audit.record(unit, actor, action, targetOf(server), { before: server.state });
+      await this.hosted.record(unit, actor, action, server, { before: server.state });
       return unit.answers(await this.views.one(await this.servers.require(id, unit), unit));
     });
   }
@@ -115,17 +104,9 @@ export class ServerMovesService implements BeforeApplicationShutdown {
   private async settled(view: ServerView, wait = 0): Promise<ServerView> {
     const { id } = view;
     if (wait === 0 || dryRun()) return view;
-    const limit = AbortSignal.any([AbortSignal.timeout(wait * 1000), this.closing.signal]);
-    const wakeUp = new Subscription(this.topics, serverTopic(id));
-    try {
-      for (;;) {
-        const now = await this.views.one(await this.servers.require(id));
-        const isSettled = now.state === 'stopped' ? now.instance === null : now.state !== 'starting';
-        if (isSettled || limit.aborted) return now;
-        await wakeUp.wait(limit);
-      }
-    } finally {
-      wakeUp.close();
-    }
+    const read = async () => this.views.one(await this.servers.require(id));
+    return this.polls.wait(serverTopic(id), wait, read, ({ state, instance }) =>
+      state === 'stopped' ? instance === null : state !== 'starting',
+    );
   }
 }

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { didYouMean } from '#libs/did-you-mean/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import { ActionCatalog } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
 import type { UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
-import { ServerEnv } from './records/server-env.js';
+import { HostedRegistry } from '../hosts/index.js';
 import { type ServerChanges, type ServerRow, ServersStore } from './records/servers.store.js';
+import { ServerEnv } from './running/server-env.js';
 import type { CreateServer } from './servers.dto.js';
 
 /** What servers may be, and how many. */
@@ -16,7 +15,7 @@ export class ServerRules {
     private readonly config: Config,
     private readonly servers: ServersStore,
     private readonly env: ServerEnv,
-    private readonly catalog: ActionCatalog,
+    private readonly hosted: HostedRegistry,
   ) {}
 
   /** What of the settings was given; 422 for what cannot be. */
@@ -26,7 +25,7 @@ export class ServerRules {
     const { memory: most } = this.config.serverLimits;
     if (memory_bytes && memory_bytes > most)
       throw new Invalid(`memory_bytes is ${most} at most on this installation`);
-    if (actions) this.requireActions(actions);
+    if (actions) this.hosted.requireActions(actions);
     const given = Object.entries({
       restart,
       health_path,
@@ -55,14 +54,5 @@ export class ServerRules {
     if ((await this.servers.countWanted(unit, server)) >= most)
       throw new Conflict(`${most} servers of the organization run, as many as may; stop one of them first`);
     await this.servers.start(unit, server.id, actor);
-  }
-
-  private requireActions(names: readonly string[]): void {
-    for (const name of names) {
-      if (this.catalog.get(name)) continue;
-      const known = this.catalog.list().map(action => action.name);
-      const meant = didYouMean(name, known);
-      throw new Invalid(`There is no action ${name}${meant ? `; did you mean ${meant}?` : ''}`);
-    }
   }
 }

@@ -1,20 +1,17 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { workspacePath } from '#libs/workspace-fs/index.js';
-import { type Actor, requireScope } from '../../platform/access/index.js';
+import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { Audit } from '../../platform/audit/index.js';
-import { Database, newId } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
-import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { HostedTargets, HostNames, slugOf } from '../hosts/index.js';
-import { type ServerRow, ServersStore } from './records/servers.store.js';
-import { ServerCredentials } from './running/server-credentials.js';
+import { Database } from '../../platform/database/index.js';
+import { DeletedView, type Page, pageById } from '../../platform/dto/index.js';
+import { HostedRegistry } from '../hosts/index.js';
+import { ServersStore } from './records/servers.store.js';
+import { ServerAuthority } from './running/server-authority.js';
 import { ServerMeter } from './running/server-meter.js';
 import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
 import { CreateServer, ListServers, ServerId, ServerPage, ServerView, UpdateServer } from './servers.dto.js';
 
-const MAX_RANDOM = 36 ** 4;
 /** What a process that runs goes by: a change of these starts another one. */
 const NEEDS_RESTART = new Set([
   'command',
@@ -35,34 +32,15 @@ export class ServersService implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly servers: ServersStore,
-    private readonly workspaces: WorkspacesStore,
-    private readonly names: HostNames,
-    private readonly targets: HostedTargets,
+    private readonly hosted: HostedRegistry,
     private readonly rules: ServerRules,
-    private readonly credentials: ServerCredentials,
+    private readonly authority: ServerAuthority,
     private readonly views: ServerViews,
     private readonly meter: ServerMeter,
-    private readonly audit: Audit,
   ) {}
 
   onModuleInit(): void {
-    this.targets.add({
-      kind: 'server',
-      find: async id => {
-        const server = await this.servers.find(id);
-        return (
-          server && {
-            kind: 'server',
-            id,
-            name: server.name,
-            slug: server.slug,
-            createdBy: server.created_by,
-            workspaceId: server.workspace_id,
-            organizationId: server.organization_id,
-          }
-        );
-      },
-    });
+    this.hosted.addKind('server', id => this.servers.find(id));
   }
 
   @Action({
@@ -77,18 +55,10 @@ export class ServersService implements OnModuleInit {
     refuses: { 404: 'No such workspace' },
   })
   async list(actor: Actor, input: ListServers): Promise<Page<ServerView>> {
-    const { workspace_id: workspaceId, limit = DEFAULT_LIMIT, cursor } = input;
-    requireScope(actor, 'tunnel.read');
-    if (workspaceId) await this.workspaces.require(actor, 'tunnel.read', workspaceId);
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.servers.list(actor, { workspaceId, after, limit: limit + 1 });
-    const views = new Map((await this.views.many(rows)).map(view => [view.id, view]));
-    return pageOf(
-      rows,
-      limit,
-      row => views.get(row.id) ?? this.views.view(row),
-      row => [row.id],
-    );
+    await this.hosted.requireListing(actor, 'tunnel.read', input.workspace_id);
+    const visible = this.servers.visible(actor, input.workspace_id);
+    const { items, next_cursor } = await pageById(visible, input, row => row, { by: 's.id' });
+    return { items: await this.views.many(items), next_cursor };
   }
 
   @Action({
@@ -110,31 +80,20 @@ export class ServersService implements OnModuleInit {
   })
   async create(actor: Actor, input: CreateServer): Promise<ServerView> {
     const { workspace_id: workspaceId, command, start = true } = input;
-    await this.workspaces.require(actor, 'tunnel.run', workspaceId);
-    this.names.requireUsable();
-    await this.credentials.requireGranted(actor, workspaceId, input.connections ?? []);
-    const name = input.name.trim();
-    const slug = input.slug ?? (slugOf(name) || randomSlug());
-    const id = newId();
+    const draft = await this.hosted.draft(actor, 'tunnel.run', 'server', input);
+    await this.authority.requireGranted(actor, workspaceId, input.connections ?? []);
+    const { id, name, slug } = draft;
     return this.database.transaction(async unit => {
-      await this.workspaces.requireLocked(unit, actor, 'tunnel.run', workspaceId);
+      await this.hosted.lockWorkspace(unit, actor, 'tunnel.run', workspaceId);
       await this.rules.requireRoom(unit, workspaceId);
       const settings = this.rules.settingsOf({ id, env_sealed: null }, input);
-      await this.servers.add(unit, {
-        id,
-        workspace_id: workspaceId,
-        slug,
-        name,
-        command,
-        created_by: actor.id,
-        ...settings,
-        folder: workspacePath(input.folder ?? ''),
-      });
-      await this.names.claim(unit, { kind: 'server', targetId: id, workspaceId, slug });
+      const folder = workspacePath(input.folder ?? '');
+      await this.servers.add(unit, { ...draft, ...settings, command, folder });
+      await this.hosted.claim(unit, 'server', draft);
       const server = await this.servers.require(id, unit);
       if (start) await this.rules.start(unit, actor, server);
-      const details = { name, slug, command, folder: server.folder, env: server.env_names, started: start };
-      await this.audit.record(unit, actor, 'server.create', targetOf(server), details);
+      const details = { name, slug, command, folder, env: server.env_names, started: start };
+      await this.hosted.record(unit, actor, 'server.create', server, details);
       return unit.answers(this.views.view(await this.servers.require(id, unit)));
     });
   }
@@ -150,7 +109,7 @@ export class ServersService implements OnModuleInit {
     output: ServerView,
   })
   async read(actor: Actor, { id }: ServerId): Promise<ServerView> {
-    await this.targets.requireServer(actor, 'tunnel.read', id);
+    await this.hosted.require(actor, 'tunnel.read', 'server', id);
     return this.views.one(await this.servers.require(id));
   }
 
@@ -168,8 +127,8 @@ export class ServersService implements OnModuleInit {
   })
   async update(actor: Actor, input: UpdateServer): Promise<ServerView> {
     const { id, name, slug, command } = input;
-    const { workspaceId } = await this.targets.requireServer(actor, 'tunnel.run', id);
-    await this.credentials.requireGranted(actor, workspaceId, input.connections ?? []);
+    const { workspaceId } = await this.hosted.require(actor, 'tunnel.run', 'server', id);
+    await this.authority.requireGranted(actor, workspaceId, input.connections ?? []);
     await this.database.transaction(async unit => {
       const server = await this.servers.lock(unit, id);
       const changes = {
@@ -179,19 +138,12 @@ export class ServersService implements OnModuleInit {
         ...(slug !== undefined && { slug }),
         ...(command !== undefined && { command }),
       };
-      if (slug !== undefined && slug !== server.slug)
-        await this.names.rename(unit, {
-          kind: 'server',
-          targetId: id,
-          workspaceId: server.workspace_id,
-          slug,
-        });
-      else if (name !== undefined) await this.names.changed(unit);
+      await this.hosted.rename(unit, 'server', server, { name, slug });
       await this.servers.update(unit, id, changes);
       if (Object.keys(changes).some(key => NEEDS_RESTART.has(key)))
         await this.servers.restart(unit, id, actor);
       const { env_sealed: _env, ...details } = changes;
-      await this.audit.record(unit, actor, 'server.update', targetOf(server), details);
+      await this.hosted.record(unit, actor, 'server.update', server, details);
     });
     return this.read(actor, { id });
   }
@@ -208,24 +160,15 @@ export class ServersService implements OnModuleInit {
     output: DeletedView,
   })
   async delete(actor: Actor, { id }: ServerId): Promise<DeletedView> {
-    await this.targets.requireServer(actor, 'tunnel.manage', id);
+    await this.hosted.require(actor, 'tunnel.manage', 'server', id);
     await this.database.deletion(async unit => {
       const server = await this.servers.lock(unit, id);
-      await this.names.release(unit, 'server', id);
+      await this.hosted.release(unit, 'server', id);
       await this.meter.enter(unit, id);
       await this.servers.remove(unit, id);
       const { name, slug } = server;
-      await this.audit.record(unit, actor, 'server.delete', targetOf(server), { name, slug });
+      await this.hosted.record(unit, actor, 'server.delete', server, { name, slug });
     });
     return DeletedView.of(id);
   }
 }
-
-export const targetOf = ({ id, organization_id, workspace_id }: ServerRow) => ({
-  type: 'server',
-  id,
-  organization_id,
-  workspace_id,
-});
-
-const randomSlug = () => `server-${Math.floor(Math.random() * MAX_RANDOM).toString(36)}`;

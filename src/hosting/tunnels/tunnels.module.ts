@@ -11,15 +11,14 @@ import { ServerLogService } from './logs/server-log.service.js';
 import { ServerLogStore } from './logs/server-log.store.js';
 import { ServerLogs } from './logs/server-logs.js';
 import { InstancesStore } from './records/instances.store.js';
-import { ServerEnv } from './records/server-env.js';
 import { ServersStore } from './records/servers.store.js';
 import { InstanceTools } from './running/instance.js';
 import { ServerKeeper } from './running/keeper.js';
 import { RunningServers } from './running/running-servers.js';
-import { ServerActions } from './running/server-actions.js';
+import { ServerAuthority } from './running/server-authority.js';
 import { ServerConnections } from './running/server-connections.js';
-import { ServerCredentials } from './running/server-credentials.js';
 import { ServerDependencies } from './running/server-dependencies.js';
+import { ServerEnv } from './running/server-env.js';
 import { ServerLinks } from './running/server-links.js';
 import { ServerMeter } from './running/server-meter.js';
 import { ServerPrograms } from './running/server-programs.js';
@@ -63,9 +62,8 @@ import { TunnelsController } from './tunnels.controller.js';
     ServerLogService,
     ServerLogs,
     ServerLogStore,
-    ServerActions,
     ServerConnections,
-    ServerCredentials,
+    ServerAuthority,
     ServerDependencies,
     InstanceTools,
     RunningServers,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { buildSite } from '../../../src/hosting/sites/publishing/site-jobs.js';
+import { buildSite } from '../../../src/hosting/sites/publishing/build-queue.js';
 import { Database, newId } from '../../../src/platform/database/index.js';
 import { Jobs } from '../../../src/platform/jobs/index.js';
 import type { Client, Json } from '../../harness/client.js';

@@ -1,20 +1,16 @@
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
-import type { Manifest } from '#libs/static-site/index.js';
 import { type Entry, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { BuildFailure, type DetectedProject, ProjectBuilds } from '../../builds/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
 import type { SiteRow } from '../records/sites.store.js';
-import { type BuiltVersion, type Finding, VersionsStore } from '../records/versions.store.js';
+import type { BuiltVersion, Finding } from '../records/versions.store.js';
 import { Versions } from '../serving/versions.js';
 import { SiteStorage } from '../storage/site-storage.js';
 import type { BuildReports } from './build-reports.js';
 import { Collection, type Output } from './collection.js';
 import { below, SiteSources, type Source } from './site-source.js';
 import { Snapshots } from './snapshot.js';
-
-const EARLIER_DAYS = 14;
-const MAX_EARLIER = 10;
 
 /** One attempt at a version. */
 interface Building {
@@ -39,15 +35,25 @@ export class SiteBuild {
     private readonly snapshots: Snapshots,
     private readonly projects: ProjectBuilds,
     private readonly collection: Collection,
-    private readonly rows: VersionsStore,
     private readonly versions: Versions,
     private readonly folders: SiteFolders,
     private readonly storage: SiteStorage,
   ) {}
 
-  /** Removes what is kept for builds of a site. */
-  forget(siteId: string): Promise<void> {
-    return this.projects.forget(siteId);
+  /** Removes all files of a site that was deleted. */
+  async forget(siteId: string): Promise<void> {
+    await this.folders.removeSite(siteId);
+    await this.projects.forget(siteId);
+  }
+
+  /** To be called where a build failed: what it stored counts until it is removed. */
+  measure(site: SiteRow): Promise<void> {
+    return this.storage.measure(site);
+  }
+
+  /** Removes the folder of a build that has ended. */
+  clean(versionId: string): Promise<void> {
+    return this.folders.removeBuild(versionId);
   }
 
   /** Throws BuildFailure, or the reason of the signal. What a lost attempt left is removed first. */
@@ -58,7 +64,7 @@ export class SiteBuild {
     signal: AbortSignal,
   ): Promise<BuiltVersion> {
     const building = { site, versionId, reports, signal };
-    await this.folders.removeBuild(versionId);
+    await this.clean(versionId);
     await this.storage.requireNotFull(site);
     await reports.progress({ phase: 'snapshot' }, true);
     const source = await this.sources.look(site);
@@ -66,7 +72,7 @@ export class SiteBuild {
     const prepared = plain ? await this.taken(building, source, plain) : await this.made(building, source);
     signal.throwIfAborted();
     await reports.progress({ phase: 'collect' }, true);
-    const earlier = await this.earlier(site);
+    const earlier = await this.versions.earlierManifests(site.id);
     const { built, added } = await this.collection.collect({
       ...prepared,
       site,
@@ -124,15 +130,6 @@ export class SiteBuild {
       output: { files, path: output.path, ...sorted(entries), folder: '', unreadable: 'refused' },
       findings,
     };
-  }
-
-  private async earlier({ id }: SiteRow): Promise<Manifest[]> {
-    const before = await this.rows.servedBefore(id, 0, EARLIER_DAYS, MAX_EARLIER);
-    return Promise.all(
-      before.flatMap(({ manifest_hash }) =>
-        manifest_hash ? [this.versions.manifest(id, manifest_hash)] : [],
-      ),
-    );
   }
 }
 

@@ -1,29 +1,23 @@
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { enterBuild } from '../../../identity/billing/index.js';
 import { Config } from '../../../platform/config/index.js';
-import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { InsufficientStorage, problemOf } from '../../../platform/errors/index.js';
-import { type Attempt, Jobs } from '../../../platform/jobs/index.js';
+import type { Attempt } from '../../../platform/jobs/index.js';
 import { Log } from '../../../platform/log/index.js';
-import { Topics } from '../../../platform/topics/index.js';
 import { BuildFailure } from '../../builds/index.js';
-import { SiteFolders } from '../folders/site-folders.js';
 import { BuildLogStore } from '../records/build-log.store.js';
-import { type SiteRow, SitesStore, siteTopic } from '../records/sites.store.js';
-import { type BuildAttempt, VersionsStore, versionTopic } from '../records/versions.store.js';
-import { SiteStorage } from '../storage/site-storage.js';
+import type { VersionIds } from '../records/site-events.js';
+import { type SiteRow, SitesStore } from '../records/sites.store.js';
+import { type BuildAttempt, VersionsStore } from '../records/versions.store.js';
+import { BuildOutcomes } from './build-outcomes.js';
 import { BuildReports } from './build-reports.js';
-import { Promoter } from './promoter.js';
 import { SiteBuild } from './site-build.js';
-import { buildSite, compressVersion } from './site-jobs.js';
 
 /** A build whose process was lost is begun once more. */
 const MAX_LOSSES = 1;
 const HANDOVER_MS = 500;
 const RETRY_MS = 2000;
-const UNEXPECTED = 'The build failed because of a fault on our side; try again.';
 
 /** Builds versions, one of a site at a time, and ends them one way or another. */
 @Injectable()
@@ -35,25 +29,17 @@ export class SiteBuilds implements BeforeApplicationShutdown {
 
   constructor(
     config: Config,
-    private readonly database: Database,
     private readonly sites: SitesStore,
     private readonly versions: VersionsStore,
     private readonly lines: BuildLogStore,
     private readonly build: SiteBuild,
-    private readonly promoter: Promoter,
-    private readonly folders: SiteFolders,
-    private readonly storage: SiteStorage,
-    private readonly jobs: Jobs,
-    private readonly topics: Topics,
+    private readonly outcomes: BuildOutcomes,
     private readonly log: Log,
   ) {
     this.limit = new ConcurrencyLimit(config.siteBuildLimits.at_once);
   }
 
-  async run(
-    { version_id: id, site_id }: { version_id: string; site_id: string },
-    { signal }: Attempt,
-  ): Promise<number | undefined> {
+  async run({ version_id: id, site_id }: VersionIds, { signal }: Attempt): Promise<number | undefined> {
     // Given up a moment ago, it may come back before the queue of this process is closed: it is for another one.
     if (this.closing.signal.aborted) return HANDOVER_MS;
     const site = await this.sites.find(site_id);
@@ -80,19 +66,8 @@ export class SiteBuilds implements BeforeApplicationShutdown {
     await Promise.allSettled(this.active.values());
   }
 
-  /** Its job failed for good. */
-  async abandon({ version_id, site_id }: { version_id: string; site_id: string }): Promise<void> {
-    await this.database.transaction(async unit => {
-      if (await this.versions.abandon(unit, version_id, UNEXPECTED))
-        await this.promoter.failed(unit, { id: version_id, site_id });
-      await this.startNext(unit, site_id);
-    });
-  }
-
   async remove({ site_id }: { site_id: string }): Promise<void> {
-    if (await this.sites.find(site_id)) return;
-    await this.folders.removeSite(site_id);
-    await this.build.forget(site_id);
+    if (!(await this.sites.find(site_id))) await this.build.forget(site_id);
   }
 
   private async begin(site: SiteRow, id: string, stopping: AbortSignal): Promise<number | undefined> {
@@ -109,17 +84,12 @@ export class SiteBuilds implements BeforeApplicationShutdown {
       await this.perform(site, attempt, reports, AbortSignal.any([stopping, cancelled.signal]));
     } catch (error) {
       await this.settle(attempt, error, { reports, stopping, cancelled: cancelled.signal });
-      await this.storage.measure(site);
+      await this.build.measure(site);
     } finally {
       cancelled.close();
       await reports.end();
-      await this.folders.removeBuild(id);
-      await enterBuild(this.database, {
-        organizationId: site.organization_id,
-        workspaceId: site.workspace_id,
-        actorId: attempt.created_by,
-        seconds: (performance.now() - started) / 1000,
-      });
+      await this.build.clean(id);
+      await this.outcomes.charge(site, attempt, (performance.now() - started) / 1000);
     }
     return undefined;
   }
@@ -136,19 +106,9 @@ export class SiteBuilds implements BeforeApplicationShutdown {
       );
     if (attempt.losses > 0) reports.say('The process that built it was lost; the build begins anew.');
     const built = await this.build.run(site, attempt.id, reports, signal);
-    const outcome = await this.database.transaction(async unit => {
-      const now = await this.sites.lock(unit, site.id);
-      if (!(await this.versions.finish(unit, attempt, built))) return undefined;
-      const promotion = await this.promoter.decide(unit, now, attempt.id);
-      const ids = { version_id: attempt.id, site_id: site.id };
-      if (built.awaits_forms) await this.jobs.enqueue(unit, compressVersion, newId(), ids);
-      await this.startNext(unit, site.id);
-      return promotion;
-    });
+    const outcome = await this.outcomes.built(attempt, built);
     if (outcome)
-      reports.say(
-        `Built: ${countOf(built.files, 'file')}, ${countOf(built.bytes, 'byte')}. ${outcome.reason}`,
-      );
+      reports.say(`Built: ${count(built.files, 'file')}, ${count(built.bytes, 'byte')}. ${outcome.reason}`);
   }
 
   private async settle(
@@ -162,21 +122,13 @@ export class SiteBuilds implements BeforeApplicationShutdown {
   ): Promise<void> {
     // Whoever cancelled it, or took it over, has written what there is to say.
     if (cancelled.aborted) return;
-    if (stopping.aborted) {
-      await this.versions.requeue(attempt);
-      throw error;
-    }
-    const reason = reasonOf(error);
+    const reason = stopping.aborted ? undefined : explain(error);
     if (reason === undefined) {
       await this.versions.requeue(attempt);
       throw error;
     }
     reports.say(reason);
-    await this.database.transaction(async unit => {
-      await this.sites.lock(unit, attempt.site_id);
-      if (await this.versions.fail(unit, attempt, reason)) await this.promoter.failed(unit, attempt);
-      await this.startNext(unit, attempt.site_id);
-    });
+    await this.outcomes.failed(attempt, reason);
   }
 
   /** Aborts when the attempt may not write any more. */
@@ -189,23 +141,15 @@ export class SiteBuilds implements BeforeApplicationShutdown {
         this.log.warn({ err: error, site_version_id: attempt.id }, 'whether a build goes on is not known');
       }
     };
-    // Of the site: it may be deleted.
-    const ends = [versionTopic(attempt.id), siteTopic(attempt.site_id)].map(topic =>
-      this.topics.subscribe(topic, () => void look()),
-    );
-    return { signal: lost.signal, close: () => ends.forEach(end => void end()) };
-  }
-
-  private async startNext(unit: UnitOfWork, siteId: string): Promise<void> {
-    const next = await this.versions.nextQueued(unit, siteId);
-    if (next) await this.jobs.enqueue(unit, buildSite, newId(), { version_id: next, site_id: siteId });
+    const close = this.versions.watch(attempt, () => void look());
+    return { signal: lost.signal, close };
   }
 }
 
-const countOf = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
 /** What to tell people; undefined for what is worth another try. */
-function reasonOf(error: unknown): string | undefined {
+function explain(error: unknown): string | undefined {
   if (error instanceof BuildFailure) return error.reason;
   if (problemOf(error) instanceof InsufficientStorage)
     return 'The disk of the service is full: nothing was published, and what is live stays.';

@@ -68,15 +68,10 @@ export class SitesStore {
     return this.require(id, unit);
   }
 
-  /** Sites in workspaces that the caller sees, oldest first, from after `after`. */
-  list(
-    actor: Actor,
-    { workspaceId, after, limit }: { workspaceId?: string; after?: string; limit: number },
-  ): Promise<SiteRow[]> {
-    let query = this.sites(this.database, visibleTo<Row<'workspace'>>(actor));
-    if (workspaceId) query = query.where('s.workspace_id', '=', workspaceId);
-    if (after) query = query.where('s.id', '>', after);
-    return query.orderBy('s.id').limit(limit).execute();
+  /** Query of the sites in workspaces that the caller sees, or in one of them. */
+  visible(actor: Actor, workspaceId?: string) {
+    const query = this.sites(this.database, visibleTo<Row<'workspace'>>(actor));
+    return workspaceId === undefined ? query : query.where('s.workspace_id', '=', workspaceId);
   }
 
   async count(unit: UnitOfWork, workspaceId: string): Promise<number> {

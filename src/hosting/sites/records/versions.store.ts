@@ -5,6 +5,7 @@ import { Database, type Row, storable, type UnitOfWork } from '../../../platform
 import { NotFound } from '../../../platform/errors/index.js';
 import { Leases } from '../../../platform/leases/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
+import { siteTopic } from './sites.store.js';
 import { type BuildProgress, REACHED_FROM, type VersionState } from './version-states.js';
 
 /** A version, its progress or its log has changed. */
@@ -164,6 +165,15 @@ export class VersionsStore {
       this.database.tables(),
     );
     return rows.length > 0;
+  }
+
+  /** Calls `wake` each time the version or its site changes; returns what ends that. */
+  watch({ id, site_id }: BuildAttempt, wake: () => void): () => void {
+    const topics = [versionTopic(id), siteTopic(site_id)];
+    const ends = topics.map(topic => this.topics.subscribe(topic, wake));
+    return () => {
+      for (const end of ends) end();
+    };
   }
 
   /** Gives a build up that another process is to begin anew, as this one stops. */

@@ -14,16 +14,12 @@ import {
 import type { HostedHost } from '../../hosts/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
 import { SitesStore, siteTopic } from '../records/sites.store.js';
-import { type VersionRow, VersionsStore } from '../records/versions.store.js';
 import { Versions } from './versions.js';
 
 /** Memory that a process takes to keep small files. */
 const CACHE_BYTES = 64 * 1024 * 1024;
 const MAX_SITES = 1000;
 const TTL_MS = 10 * 60_000;
-/** For tabs that are still open: how long assets of versions that were live are found. */
-const EARLIER_DAYS = 14;
-const MAX_EARLIER = 10;
 
 /** What is served of a site: one version, and those before it. */
 interface Served {
@@ -43,7 +39,6 @@ export class SiteContent implements HostedContent, OnModuleInit {
     topics: Topics,
     private readonly contents: HostedContents,
     private readonly sites: SitesStore,
-    private readonly rows: VersionsStore,
     private readonly versions: Versions,
     private readonly folders: SiteFolders,
     private readonly offload: Offload,
@@ -94,24 +89,13 @@ export class SiteContent implements HostedContent, OnModuleInit {
   }
 
   private async look(siteId: string, number: number | undefined): Promise<Served | null> {
-    const row = await this.versionOf(siteId, number);
-    if (!row?.manifest_hash) return null;
-    const before = await this.rows.servedBefore(siteId, row.number, EARLIER_DAYS, MAX_EARLIER);
-    const compiled = (one: VersionRow) =>
-      one.manifest_hash ? [this.versions.site(siteId, one.manifest_hash, one.number)] : [];
+    const version = await this.versions.find(siteId, number);
+    if (!version) return null;
+    const earlier = await this.versions.earlier(siteId, version.number);
     return {
-      site: await this.versions.site(siteId, row.manifest_hash, row.number),
-      earlier: await Promise.all(before.flatMap(compiled)),
+      site: await this.versions.site(version),
+      earlier: await Promise.all(earlier.map(row => this.versions.site(row))),
       blobs: this.folders.blobsOf(siteId),
     };
-  }
-
-  private async versionOf(siteId: string, number: number | undefined): Promise<VersionRow | undefined> {
-    if (number !== undefined) {
-      const row = await this.rows.byNumber(siteId, number);
-      return row?.state === 'built' ? row : undefined;
-    }
-    const site = await this.sites.find(siteId);
-    return site?.live_version_id ? this.rows.find(siteId, site.live_version_id) : undefined;
   }
 }

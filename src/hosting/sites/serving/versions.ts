@@ -2,22 +2,56 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { decodeManifest, type Manifest, StaticSite } from '#libs/static-site/index.js';
 import { SiteFolders } from '../folders/site-folders.js';
+import { SitesStore } from '../records/sites.store.js';
+import { type VersionRow, VersionsStore } from '../records/versions.store.js';
 
 const MAX_COMPILED = 200;
+/** For tabs that are still open: how long assets of versions that were live are found. */
+const EARLIER_DAYS = 14;
+const MAX_EARLIER = 10;
+
+/** A version whose files are there. */
+type FiledVersion = VersionRow & { readonly manifest_hash: string };
 
 /** Versions as they are served, compiled once and kept while they are used: they never change. */
 @Injectable()
 export class Versions {
   private readonly compiled = new LRUCache<string, Promise<StaticSite>>({ max: MAX_COMPILED });
 
-  constructor(private readonly folders: SiteFolders) {}
+  constructor(
+    private readonly folders: SiteFolders,
+    private readonly sites: SitesStore,
+    private readonly rows: VersionsStore,
+  ) {}
+
+  /** The version of that number, or the one that is live. */
+  async find(siteId: string, number: number | undefined): Promise<FiledVersion | undefined> {
+    if (number !== undefined) {
+      const row = await this.rows.byNumber(siteId, number);
+      return row?.state === 'built' && hasFiles(row) ? row : undefined;
+    }
+    const site = await this.sites.find(siteId);
+    const row = site?.live_version_id && (await this.rows.find(siteId, site.live_version_id));
+    return row && hasFiles(row) ? row : undefined;
+  }
+
+  /** Versions other than `number` that were live lately, newest first. */
+  async earlier(siteId: string, number: number): Promise<FiledVersion[]> {
+    const rows = await this.rows.servedBefore(siteId, number, EARLIER_DAYS, MAX_EARLIER);
+    return rows.filter(hasFiles);
+  }
+
+  async earlierManifests(siteId: string): Promise<Manifest[]> {
+    const rows = await this.earlier(siteId, 0);
+    return Promise.all(rows.map(({ manifest_hash }) => this.manifest(siteId, manifest_hash)));
+  }
 
   async manifest(siteId: string, hash: string): Promise<Manifest> {
     return decodeManifest(await this.folders.readManifest(siteId, hash));
   }
 
   /** Rejects where the manifest is not there or not whole. */
-  site(siteId: string, hash: string, number: number): Promise<StaticSite> {
+  site({ site_id: siteId, manifest_hash: hash, number }: FiledVersion): Promise<StaticSite> {
     const key = `${siteId} ${hash} ${number}`;
     const kept = this.compiled.get(key);
     if (kept) return kept;
@@ -31,3 +65,5 @@ export class Versions {
     return new StaticSite(await this.manifest(siteId, hash), { version: String(number) });
   }
 }
+
+const hasFiles = (row: VersionRow): row is FiledVersion => row.manifest_hash !== null;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { Config } from '../../../platform/config/index.js';
 import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
 import { Leases } from '../../../platform/leases/index.js';
@@ -47,6 +48,7 @@ export class InstancesStore {
   private readonly leased;
 
   constructor(
+    private readonly config: Config,
     private readonly database: Database,
     private readonly topics: Topics,
     private readonly events: Events,
@@ -210,10 +212,10 @@ export class InstancesStore {
   }
 
   /**
-   * Seconds until its server has had no request for as long as it waits for one; undefined where it waits for ever. `byDefault` in
-   * seconds, 0: for ever.
+   * Seconds until its server has had no request for as long as it waits for one; undefined where it waits for ever.
    */
-  async secondsToSleep({ id }: Pick<InstanceRow, 'id'>, byDefault: number): Promise<number | undefined> {
+  async secondsToSleep({ id }: Pick<InstanceRow, 'id'>): Promise<number | undefined> {
+    const byDefault = this.config.serverLimits.idle_seconds;
     const { rows } = await sql<{ seconds: number }>`
       select (coalesce(s.sleep_after_seconds, ${byDefault})
         - extract(epoch from now() - greatest(s.last_request_at, i.ready_at)))::float8 as seconds

@@ -84,15 +84,10 @@ export class ServersStore {
     return this.require(id, unit);
   }
 
-  /** Servers in workspaces that the caller sees, oldest first, from after `after`. */
-  list(
-    actor: Actor,
-    { workspaceId, after, limit }: { workspaceId?: string; after?: string; limit: number },
-  ): Promise<ServerRow[]> {
-    let query = this.servers(this.database, visibleTo<Row<'workspace'>>(actor));
-    if (workspaceId) query = query.where('s.workspace_id', '=', workspaceId);
-    if (after) query = query.where('s.id', '>', after);
-    return query.orderBy('s.id').limit(limit).execute();
+  /** Query of the servers in workspaces that the caller sees, or in one of them. */
+  visible(actor: Actor, workspaceId?: string) {
+    const query = this.servers(this.database, visibleTo<Row<'workspace'>>(actor));
+    return workspaceId === undefined ? query : query.where('s.workspace_id', '=', workspaceId);
   }
 
   async count(unit: UnitOfWork, workspaceId: string): Promise<number> {

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { isOutage } from '#libs/resilient-postgres/index.js';
 import type { SandboxResult } from '#libs/sandbox/index.js';
-import { Config } from '../../../platform/config/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { unreachedHost, WORKSPACE_EGRESS } from '../../../workspaces/egress/index.js';
 import { ServerLogs } from '../logs/server-logs.js';
@@ -18,7 +17,7 @@ import { afterEnd, CRASH_LOOP, exitOf } from './after-end.js';
 import { checked, NotReady, readyPort } from './readiness.js';
 import { ServerDependencies } from './server-dependencies.js';
 import { ServerLinks } from './server-links.js';
-import { memoryOf, type RunningProgram, ServerPrograms } from './server-programs.js';
+import { type RunningProgram, ServerPrograms } from './server-programs.js';
 
 const CHECK_EVERY_MS = 15_000;
 /** Checks in a row that fail before the program is ended. */
@@ -34,7 +33,6 @@ const RETRY_WRITE_MS = 1_000;
 @Injectable()
 export class InstanceTools {
   constructor(
-    readonly config: Config,
     readonly log: Log,
     readonly servers: ServersStore,
     readonly instances: InstancesStore,
@@ -233,11 +231,9 @@ export class Instance {
   }
 
   private async msToSleep(): Promise<number> {
-    const { instances, config } = this.tools;
+    const { instances } = this.tools;
     // While the database is away, nobody knows of requests that other processes sent.
-    const seconds = await this.unlessAway(undefined, () =>
-      instances.secondsToSleep(this.row, config.serverLimits.idle_seconds),
-    );
+    const seconds = await this.unlessAway(undefined, () => instances.secondsToSleep(this.row));
     return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000;
   }
 
@@ -266,7 +262,7 @@ export class Instance {
   }
 
   private async settle(server: ServerRow, result: SandboxResult | { error: unknown }): Promise<void> {
-    const memoryBytes = memoryOf(server, this.tools.config);
+    const memoryBytes = this.tools.programs.memoryOf(server);
     const failed = 'error' in result;
     const ended = failed ? { exit_code: null, signal: null, ended_by: 'stopped' as const } : result;
     if (failed) this.fault ??= `It could not be started: ${(result.error as Error).message}.`;

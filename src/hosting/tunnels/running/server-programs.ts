@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import {
   type OutputChunk,
@@ -14,18 +13,12 @@ import { Config } from '../../../platform/config/index.js';
 import { Leases } from '../../../platform/leases/index.js';
 import { WorkspaceFolders } from '../../../workspaces/core/index.js';
 import { ProgramSandboxes } from '../../../workspaces/sandboxes/index.js';
-import { HostNames } from '../../hosts/index.js';
-import { ServerEnv } from '../records/server-env.js';
 import { type ServerRow, serversTopic } from '../records/servers.store.js';
-import { ServerActions } from './server-actions.js';
-import { ServerCredentials } from './server-credentials.js';
-import { VIEWER_KEY_FILE, ViewerKeyFile } from './viewer-key-file.js';
+import { ServerAuthority } from './server-authority.js';
+import { ServerEnv } from './server-env.js';
+import { PROGRAM_FOLDER, ViewerKeyFile } from './viewer-key-file.js';
 
-/** Seen inside: the door, and what else the service has for the program. */
-const FOLDER = '/run/server';
 const PORT = 3000;
-/** The development server of Vite answers on these hosts as well. */
-const VITE_HOSTS = '__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS';
 const MAX_PROCESSES = 256;
 /** Of each process. A connection takes two of the door, and one of the program. */
 const OPEN_FILES = 8192;
@@ -41,9 +34,6 @@ const GRACE_MS = 8_000;
 
 /** Memory of a server that names none, where the installation allows as much. */
 const DEFAULT_MEMORY_BYTES = 512 * 1024 * 1024;
-
-export const memoryOf = ({ memory_bytes }: ServerRow, { serverLimits }: Config): number =>
-  Number(memory_bytes ?? Math.min(DEFAULT_MEMORY_BYTES, serverLimits.memory));
 
 /** A program of a server, from before it starts until it has ended. */
 export class RunningProgram {
@@ -83,9 +73,7 @@ export class ServerPrograms {
     private readonly sandboxes: ProgramSandboxes,
     private readonly folders: WorkspaceFolders,
     private readonly env: ServerEnv,
-    private readonly actions: ServerActions,
-    private readonly credentials: ServerCredentials,
-    private readonly hosts: HostNames,
+    private readonly authority: ServerAuthority,
     private readonly keys: ViewerKeyFile,
     private readonly leases: Leases,
   ) {}
@@ -121,11 +109,11 @@ export class ServerPrograms {
           onOutput,
           lease: this.leases.signalOf(serversTopic),
           caller: { kind: 'server', id: instanceId },
-          actions: await this.actions.of(server),
-          uses: { actor: this.credentials.actorOf(server), caller: { kind: 'server', id: server.id } },
-          env: { ...this.env.of(server), ...this.given(server, port) },
+          actions: await this.authority.callerOf(server),
+          uses: { actor: this.authority.actorOf(server), caller: { kind: 'server', id: server.id } },
+          env: this.env.forProgram(server, port),
           limits: {
-            memoryBytes: memoryOf(server, this.config),
+            memoryBytes: this.memoryOf(server),
             processes: MAX_PROCESSES,
             openFiles: OPEN_FILES,
             tmpBytes: TMP_BYTES,
@@ -133,7 +121,7 @@ export class ServerPrograms {
             cpuSeconds: UNLIMITED,
             outputBytes: UNLIMITED,
           },
-          bind: { from: folder, to: FOLDER },
+          bind: { from: folder, to: PROGRAM_FOLDER },
           prelude: ({ node, bind, relay }) => startDoor(node, bind, relay),
           onRefusal: message => {
             program.refused = message;
@@ -150,21 +138,15 @@ export class ServerPrograms {
         forgetKeys();
         await door.close();
         await rm(folder, { recursive: true, force: true });
-        await this.actions.end(server);
+        await this.authority.endActions(server);
       }
     };
     return new RunningProgram(door, port, hasOwnPorts, run);
   }
 
-  private given({ slug }: ServerRow, port: number): Record<string, string> {
-    const url = this.hosts.urlOf('server', slug);
-    return {
-      PORT: String(port),
-      HOST: '0.0.0.0',
-      ATELIER_URL: this.config.baseUrl,
-      ATELIER_VIEWER_JWKS: path.posix.join(FOLDER, VIEWER_KEY_FILE),
-      ...(url === null ? {} : { ATELIER_SERVER_URL: url, [VITE_HOSTS]: new URL(url).hostname }),
-    };
+  /** Most memory that the program of a server may take, in bytes. */
+  memoryOf({ memory_bytes }: ServerRow): number {
+    return Number(memory_bytes ?? Math.min(DEFAULT_MEMORY_BYTES, this.config.serverLimits.memory));
   }
 }
 

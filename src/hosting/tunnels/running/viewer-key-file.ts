@@ -5,7 +5,10 @@ import { Log } from '../../../platform/log/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { ViewerKeys, viewerKeysTopic } from '../../access/index.js';
 
-export const VIEWER_KEY_FILE = 'viewer-jwks.json';
+const NAME = 'viewer-jwks.json';
+/** Where programs see the folder of the service, and the file in it. */
+export const PROGRAM_FOLDER = '/run/server';
+export const VIEWER_KEYS_PATH = path.posix.join(PROGRAM_FOLDER, NAME);
 
 /** The keys by which programs know that a viewer is who X-Atelier-Viewer says, in a file: they may have no network. */
 @Injectable()
@@ -27,7 +30,7 @@ export class ViewerKeyFile {
   }
 
   private async write(folder: string): Promise<void> {
-    const file = path.join(folder, VIEWER_KEY_FILE);
+    const file = path.join(folder, NAME);
     await writeFile(`${file}.new`, JSON.stringify(await this.keys.jwks()), { mode: 0o644 });
     await rename(`${file}.new`, file);
   }

@@ -1,13 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import { Config } from '../../../platform/config/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
-import type { ServerChanges, ServerRow } from './servers.store.js';
+import { HostNames } from '../../hosts/index.js';
+import type { ServerChanges, ServerRow } from '../records/servers.store.js';
+import { VIEWER_KEYS_PATH } from './viewer-key-file.js';
 
 const MAX_VARIABLES = 100;
 const MAX_BYTES = 64 * 1024;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/;
 /** Set by the service for each server. */
 const OURS = /^(?:PORT|HOST|ATELIER_.*|ACTIONS_SOCKET|LD_PRELOAD|LD_LIBRARY_PATH)$/;
+
+/** The development server of Vite answers on these hosts as well. */
+const VITE_HOSTS = '__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -16,16 +22,25 @@ type Env = Readonly<Record<string, string>>;
 export class ServerEnv {
   private readonly seal: Seal;
 
-  constructor(vault: Vault) {
+  constructor(
+    private readonly config: Config,
+    private readonly hosts: HostNames,
+    vault: Vault,
+  ) {
     this.seal = vault.seal('server environments');
   }
 
-  /** By name and value. */
-  of({ id, env_sealed }: Pick<ServerRow, 'id' | 'env_sealed'>): Env {
-    if (env_sealed === null) return {};
-    const opened = this.seal.open(Buffer.from(env_sealed, 'base64url'), id);
-    if (!opened) throw new Error('The environment of a server cannot be opened: its key is missing');
-    return JSON.parse(opened.toString()) as Env;
+  /** Everything that a program finds in its environment. */
+  forProgram(server: ServerRow, port: number): Env {
+    const url = this.hosts.urlOf('server', server.slug);
+    return {
+      ...this.open(server),
+      PORT: String(port),
+      HOST: '0.0.0.0',
+      ATELIER_URL: this.config.baseUrl,
+      ATELIER_VIEWER_JWKS: VIEWER_KEYS_PATH,
+      ...(url === null ? {} : { ATELIER_SERVER_URL: url, [VITE_HOSTS]: new URL(url).hostname }),
+    };
   }
 
   /** With some variables added or replaced, and those removed that are null; 422 for what is not `{NAME: {value}}`. */
@@ -33,7 +48,7 @@ export class ServerEnv {
     server: Pick<ServerRow, 'id' | 'env_sealed'>,
     changes: object,
   ): Pick<ServerChanges, 'env_names' | 'env_sealed'> {
-    const env = new Map(Object.entries(this.of(server)));
+    const env = new Map(Object.entries(this.open(server)));
     for (const [name, entry] of Object.entries(changes)) {
       const value = readValue(name, entry);
       if (value === null) env.delete(name);
@@ -44,6 +59,13 @@ export class ServerEnv {
     if (Buffer.byteLength(text) > MAX_BYTES) throw new Invalid(`env takes ${MAX_BYTES / 1024} KiB at most`);
     const sealed = env.size === 0 ? null : this.seal.close(text, server.id).toString('base64url');
     return { env_names: [...env.keys()].sort(), env_sealed: sealed };
+  }
+
+  private open({ id, env_sealed }: Pick<ServerRow, 'id' | 'env_sealed'>): Env {
+    if (env_sealed === null) return {};
+    const opened = this.seal.open(Buffer.from(env_sealed, 'base64url'), id);
+    if (!opened) throw new Error('The environment of a server cannot be opened: its key is missing');
+    return JSON.parse(opened.toString()) as Env;
   }
 }
 

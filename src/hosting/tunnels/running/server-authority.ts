@@ -2,16 +2,23 @@ import { Injectable, OnModuleInit } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
 import { GrantedConnections } from '../../../connections/integrations/index.js';
 import { type Actor, Credentials } from '../../../platform/access/index.js';
+import { type ActionCaller, ExecTokens } from '../../../platform/actions/index.js';
+import { Database } from '../../../platform/database/index.js';
 import { Forbidden, Invalid } from '../../../platform/errors/index.js';
 import { type ServerRow, ServersStore } from '../records/servers.store.js';
 
-/** The connections that requests of servers use, on the authority of who started them: those that the server lists. */
+/** The token is as good as what it comes from; it ends when the server does. */
+const TOKEN_DAYS = 365;
+
+/** What programs of servers may do on the authority of who started them: the actions and connections that the server lists. */
 @Injectable()
-export class ServerCredentials implements OnModuleInit {
+export class ServerAuthority implements OnModuleInit {
   /** Which server it is that asks in the name of an actor. */
   private readonly servers = new WeakMap<Actor, string>();
 
   constructor(
+    private readonly database: Database,
+    private readonly tokens: ExecTokens,
     private readonly granted: GrantedConnections,
     private readonly credentials: Credentials,
     private readonly store: ServersStore,
@@ -19,6 +26,37 @@ export class ServerCredentials implements OnModuleInit {
 
   onModuleInit(): void {
     this.granted.limitBy(actor => this.listedFor(actor));
+  }
+
+  /** Who calls from its sandbox, looked at again at each call; undefined where it may run none. */
+  async callerOf({
+    id,
+    actions,
+    actor,
+    workspace_id,
+  }: ServerRow): Promise<(() => Promise<ActionCaller>) | undefined> {
+    if (actions.length === 0 || !actor) return undefined;
+    const token = await this.database.transaction(async unit => {
+      await this.tokens.revokeFor(unit, { kind: 'server', id });
+      return this.tokens.mint(unit, {
+        actor,
+        workspaceId: workspace_id,
+        caller: { kind: 'server', id },
+        actions,
+        expiresAt: new Date(Date.now() + TOKEN_DAYS * 86_400_000),
+      });
+    });
+    return async () => {
+      const caller = await this.tokens.callerOf(token);
+      if (!caller) throw new Forbidden('The token of this server was revoked; restart the server');
+      return caller;
+    };
+  }
+
+  /** To be called when the program of a server has ended. */
+  async endActions({ id, actions }: ServerRow): Promise<void> {
+    if (actions.length === 0) return;
+    await this.database.transaction(unit => this.tokens.revokeFor(unit, { kind: 'server', id }));
   }
 
   /** As whom a server uses connections; undefined where it lists none. */
