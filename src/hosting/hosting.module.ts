@@ -7,7 +7,6 @@ import { HostsModule } from './hosts/index.js';
 import { SitesModule } from './sites/index.js';
 import { TunnelsModule } from './tunnels/index.js';
 
-/** Sites and servers, on hosts of their own. */
 @Module({
   imports: [
     HostsModule,

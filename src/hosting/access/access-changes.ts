@@ -14,7 +14,6 @@ import { AccessPolicyStore, type AccessSettings } from './policies/access-policy
 
 const EMAIL = /^[^\s@,;<>"]{1,64}@[^\s@,;<>"]{1,253}$/;
 
-/** Changes of who may open sites and servers. */
 @Injectable()
 export class AccessChanges {
   private readonly links: Seal;
@@ -31,21 +30,21 @@ export class AccessChanges {
     this.links = vault.seal('hosted links');
   }
 
-  /** 409 where the organization does not allow as much. */
+  /** Throws Conflict (409) if the mode exceeds the limit of the organization. */
   async open(actor: Actor, kind: HostedKind, id: string, input: AccessInput): Promise<HostedTarget> {
     const target = await this.targets.require(actor, HOSTED[kind].open, kind, id);
     await this.change(actor, target, input);
     return target;
   }
 
-  /** To all but the members of its workspace. */
+  /** Leaves access to members of the workspace. */
   async close(actor: Actor, kind: HostedKind, id: string): Promise<void> {
     const target = await this.requireMayClose(actor, kind, id);
     const nothing = { emails: [], allowed_origins: [], public_preview: null };
     await this.change(actor, target, { mode: 'workspace', ...nothing });
   }
 
-  /** Who answers for an organization may close what they do not see. */
+  /** Organization admins may close sites and servers that they cannot see. */
   private async requireMayClose(actor: Actor, kind: HostedKind, id: string): Promise<HostedTarget> {
     const target = await this.targets.find(kind, id);
     try {

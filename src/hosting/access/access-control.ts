@@ -17,12 +17,11 @@ import { type Asked, cookieCounts } from './visits/fetch-site.js';
 import { Visits } from './visits/visits.js';
 import type { VisitRow } from './visits/visits.store.js';
 
-/** Why a request may not see what it asks for, and what would help. */
+/** Why a request was refused, and how its sender could get in. */
 export interface Refusal {
   /** `not_allowed`: somebody who is signed in and may not open it; `bad_token`: a program whose token does not open it. */
   readonly why: 'sign_in' | 'password' | 'link' | 'not_allowed' | 'bad_token';
   readonly policy: AccessPolicy;
-  /** The address of who is signed in. */
   readonly email?: string;
 }
 
@@ -30,10 +29,9 @@ export type Admission = { readonly admitted: Admitted } | { readonly refused: Re
 
 const OPEN: Admission = { admitted: { isPublic: true } };
 
-/** How often what is open for long is looked at again where nothing was published. */
+/** Interval at which open exchanges are checked even if no topic was published. */
 const RECHECK_MS = 30_000;
 
-/** Decides who may open sites and servers. */
 @Injectable()
 export class AccessControl {
   constructor(
@@ -44,10 +42,7 @@ export class AccessControl {
     private readonly topics: Topics,
   ) {}
 
-  /**
-   * With `wantsViewer`, who looks is found out also where it is open to everybody. Decided at once where all is known, but for
-   * visits.
-   */
+  /** Synchronous if everything but visits is cached. With `wantsViewer`, the viewer is looked up for public sites, too. */
   admit(host: HostedHost, request: Asked, { wantsViewer = false } = {}): Admission | Promise<Admission> {
     const policy = this.policies.of(host.target);
     const decide = (known: AccessPolicy) => this.decide(host, request, wantsViewer, known);
@@ -85,7 +80,7 @@ export class AccessControl {
     return { refused: { why, policy } };
   }
 
-  /** Whether a link's secret opens it; returns the cookie of the visit that it begins. */
+  /** Returns the cookie of a new visit if the secret matches. */
   async openByLink({ target, version }: HostedHost, secret: string): Promise<string | undefined> {
     const policy = await this.policies.of(target);
     if (modeOf(policy, version) !== 'link' || policy.link_hash !== hashSecret(secret)) return undefined;
@@ -93,8 +88,8 @@ export class AccessControl {
   }
 
   /**
-   * Whether a password opens it; returns the cookie of the visit that it begins. Failures count for the address, in all
-   * processes; throws TooManyRequests after many.
+   * Returns the cookie of a new visit if the password matches. Failures count per address in all processes; throws
+   * TooManyRequests.
    */
   async openByPassword(
     { target, version }: HostedHost,
@@ -110,7 +105,7 @@ export class AccessControl {
     return isRight && this.visits.begin(target, { how: 'password', policyVersion });
   }
 
-  /** Calls `onEnd` once `request` would not be admitted any more; returns what ends the watch. */
+  /** Calls `onEnd` when `request` would no longer be admitted. Returns a function that ends the watch. */
   watch(host: HostedHost, request: Asked, { viewer }: Admitted, onEnd: () => void): () => void {
     let isOver = false;
     const stops: (() => void)[] = [];

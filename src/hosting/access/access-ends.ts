@@ -5,7 +5,6 @@ import { targetReleased } from '../hosts/index.js';
 import { AccessPolicies } from './policies/access-policies.js';
 import { AccessPolicyStore } from './policies/access-policy.store.js';
 
-/** What was set for a site or server, its visits and its tokens end with it. */
 @Injectable()
 export class AccessEnds implements OnModuleInit {
   constructor(

@@ -7,10 +7,9 @@ import type { AccessView } from './access.dto.js';
 import { type AccessPolicy, modeOf } from './policies/access-policy.js';
 import { AccessPolicyStore } from './policies/access-policy.store.js';
 
-/** The name of the parameter in which a link holds its secret. */
+/** Query parameter that carries the secret of a link. */
 export const LINK_PARAMETER = 'atl_link';
 
-/** Who may open something, as its callers may see it. */
 @Injectable()
 export class AccessViews {
   private readonly links: Seal;
@@ -50,7 +49,7 @@ export class AccessViews {
     return secret ? `${url}/?${LINK_PARAMETER}=${secret.toString()}` : null;
   }
 
-  /** The link is as good as what it opens: only those see it who could make another one. */
+  /** A link grants access, so only callers who could create one see it. */
   private async manages(actor: Actor, { kind, id }: HostedTarget): Promise<boolean> {
     const { scopes } = actor.credential;
     if (scopes && !scopes.includes(scopeOf(HOSTED[kind].open))) return false;

@@ -31,7 +31,7 @@ export class ServerId {
   @Field.id('The server') server_id: string;
 }
 
-/** What is left out stays as it is. */
+/** Absent fields keep their value. */
 export class AccessInput {
   @Field.choice(MODE, ACCESS_MODES, { example: 'workspace' }) mode: AccessMode;
 

@@ -24,7 +24,6 @@ import { ViewerTokens } from './viewer-tokens.js';
 import { Visits } from './visits/visits.js';
 import { VisitsStore } from './visits/visits.store.js';
 
-/** Who may open sites and servers. */
 @Module({
   imports: [HostsModule, AuthModule, ExposureModule, OrganizationsModule, PageSessionsModule],
   controllers: [

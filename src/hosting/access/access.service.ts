@@ -22,7 +22,7 @@ interface Shapes {
   readonly View: Type<HostedInput & AccessView>;
 }
 
-/** Who may open sites, or servers, as their editors set it. */
+/** Access to sites, or to servers, as set by their editors. */
 function accessService(kind: HostedKind, { Id, SetAccess, View }: Shapes) {
   const { field, accessPath, read, manage, open } = HOSTED[kind];
 

@@ -2,10 +2,9 @@ import { escapeHtml } from '#libs/html/index.js';
 import { type FormPlace, formHtml, type HtmlPage, signInForm } from '../../platform/pages/index.js';
 import type { HostedHost } from '../hosts/index.js';
 
-/** Forms go to paths below the page's; where it leads stays in the query. */
+/** Forms post to paths below the page; the query keeps the destination. */
 const below = ({ address }: FormPlace, path: string): string => address.replace('?', `/${path}?`);
 
-/** Asks who it is. The form may lead on to the host that is to be opened. */
 export function signInPage(
   page: FormPlace,
   { host, origin }: HostedHost,
@@ -17,7 +16,7 @@ ${signInForm(below(page, 'sign-in'), page.csrf, email, problem)}`;
   return { title: 'Sign in', body, formTargets: [origin] };
 }
 
-/** Says who can help, and nothing of what is there; an address counts only once it is confirmed. */
+/** Names who can help, and reveals nothing about the site. */
 export function notAllowedPage(
   page: FormPlace,
   { host, origin }: HostedHost,

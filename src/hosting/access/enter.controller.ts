@@ -18,7 +18,7 @@ const PAGE = '/hosting/enter';
 const STATE = /^[\w-]{43}$/;
 const MAX_PATH = 2_000;
 
-/** Where a browser wants to go: a host of ours, for the one browser whose nonce has this hash. */
+/** Where a browser wants to go. `state` is the hash of the nonce in its cookie. */
 interface Destination {
   readonly host: HostedHost;
   readonly path: string;
@@ -26,8 +26,7 @@ interface Destination {
 }
 
 /**
- * Where people sign in to open a site: on our own origin, where they are known already, or say who they are. What they bring
- * to the site's host is a ticket, good once, for a minute, there, and for the browser that began there.
+ * Sign-in for sites, on the service's own origin. Hands over a ticket: valid once, for a minute, on one host, for one browser.
  */
 @Public()
 @ApiExcludeController()
@@ -67,7 +66,6 @@ export class EnterController {
     return this.sessions.submit(request, reply, addressOf(request), opened => this.sessions.signOut(opened));
   }
 
-  /** Sends the link by which the person at the page confirms their address. */
   @Post(`${PAGE}/confirm-address`)
   confirmAddress(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     return this.sessions.submit(request, reply, addressOf(request), async opened => {
@@ -79,7 +77,7 @@ export class EnterController {
     });
   }
 
-  /** What verifies who looks at a site or server. */
+  /** Public keys that verify viewer tokens. */
   @Get('/hosting/jwks.json')
   async jwks(@Res() reply: FastifyReply): Promise<void> {
     void reply.header('cache-control', 'public, max-age=300').send(await this.keys.jwks());
@@ -100,7 +98,7 @@ export class EnterController {
     sendOn(opened.reply, `${host.origin}/_atelier/enter?ticket=${ticket}`);
   }
 
-  /** 404 where it is none of ours. */
+  /** 404 for hosts that are not ours. */
   private async destinationOf({ query }: FastifyRequest): Promise<Destination> {
     const { to, state } = query as Record<string, unknown>;
     const url = typeof to === 'string' ? URL.parse(to) : null;
@@ -112,7 +110,7 @@ export class EnterController {
   }
 }
 
-/** With where it leads; forms of the page keep it. */
+/** Includes the destination, so that forms keep it. */
 function addressOf({ query }: FastifyRequest): string {
   const { to = '', state = '' } = query as Record<string, unknown>;
   return `${PAGE}?${new URLSearchParams({ to: String(to), state: String(state) })}`;

@@ -12,7 +12,7 @@ import { AccessPolicyStore, type OutwardRow } from './policies/access-policy.sto
 
 const PROTECTION = { restricted: 'sign_in', link: 'link', password: 'password', public: 'nothing' } as const;
 
-/** Sites, or servers, that people from outside may open, among all that is reachable from there. */
+/** Lists sites, or servers, that outsiders may open. */
 @Injectable()
 abstract class ExposedOfKind implements ExposureSource, OnModuleInit {
   protected abstract readonly kind: HostedKind;

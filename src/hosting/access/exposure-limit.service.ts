@@ -8,7 +8,6 @@ import { ExposureLimitInput, ExposureLimitView, SetExposureLimit } from './acces
 import { AccessPolicies } from './policies/access-policies.js';
 import { AccessPolicyStore } from './policies/access-policy.store.js';
 
-/** How much an organization lets its workspaces open to people outside. */
 @Injectable()
 export class ExposureLimitService {
   constructor(

@@ -39,11 +39,11 @@ interface Shapes {
   readonly List: Type<HostedInput & PageInput>;
   readonly Create: Type<HostedInput & TokenInput>;
   readonly TokenId: Type<HostedInput & { id: string }>;
-  /** What becomes of an exec token that is revoked. */
+  /** Summaries of the two exec token actions. */
   readonly execTokens: { readonly list: string; readonly revoke: string };
 }
 
-/** Tokens of sites, or servers: those with which programs open them, and those with which they run actions. */
+/** Tokens with which programs open sites, or servers, and exec tokens with which these run actions. */
 function tokensService(kind: HostedKind, { Id, List, Create, TokenId, execTokens: texts }: Shapes) {
   const { field, accessPath, read, manage, open } = HOSTED[kind];
 

@@ -4,7 +4,7 @@ import type { UnitOfWork } from '../../platform/database/index.js';
 
 @Injectable()
 export class ViewerKeysStore {
-  /** Of two processes that would make the first key, one waits for the other. */
+  /** Serializes processes that would both create the first key. */
   async lock(unit: UnitOfWork): Promise<void> {
     await sql`select pg_advisory_xact_lock(hashtext('hosted-viewer-keys'))`.execute(unit.tables());
   }

@@ -17,7 +17,7 @@ export const VIEWER_ALGORITHM = 'ES256';
 
 interface ViewerKey {
   readonly id: string;
-  /** Of its secret in the vault. */
+  /** Id of the secret in the vault. */
   readonly secretId: string;
   readonly publicJwk: JWK;
   readonly key: CryptoKey | Uint8Array;
@@ -25,14 +25,14 @@ interface ViewerKey {
 }
 
 const PLACE = 'hosted_viewer_key';
-/** There is another key, or one less. */
+/** Published when a key was added or removed. */
 export const viewerKeysTopic = defineTopic('hosted-viewer-keys')();
 const DAY_MS = 86_400_000;
-/** Age at which a key gets a successor, and at which it is forgotten: its tokens have ended by then. */
+/** Age at which a key gets a successor, and at which it is removed: all its tokens have expired by then. */
 const LIFE_MS = 90 * DAY_MS;
 const END_MS = LIFE_MS + 2 * DAY_MS;
 
-/** The keys that sign who looks at a site or server: in the vault, the same for all processes. They sign nothing else. */
+/** Keys that sign viewer tokens, and nothing else. Stored in the vault, shared by all processes. */
 @Injectable()
 export class ViewerKeys implements OnModuleInit {
   private ring: Promise<ViewerKey[]> | undefined;
@@ -56,7 +56,7 @@ export class ViewerKeys implements OnModuleInit {
     return key;
   }
 
-  /** What verifies: public parts alone. */
+  /** Public keys only. */
   async jwks(): Promise<{ keys: JWK[] }> {
     return { keys: (await this.all()).map(({ publicJwk }) => publicJwk) };
   }
@@ -106,7 +106,7 @@ export class ViewerKeys implements OnModuleInit {
     );
   }
 
-  /** Unless another process made one meanwhile, which is younger than `maxAgeMs`. */
+  /** Does nothing if another process has created a key younger than `maxAgeMs`. */
   private async make(maxAgeMs = Number.POSITIVE_INFINITY): Promise<void> {
     const { privateKey } = await generateKeyPair(VIEWER_ALGORITHM, { extractable: true });
     const jwk = await exportJWK(privateKey);

@@ -8,11 +8,10 @@ import { AccessPolicies } from './policies/access-policies.js';
 import { VIEWER_ALGORITHM, ViewerKeys } from './viewer-keys.js';
 
 const LIFE_SECONDS = 120;
-/** A token is handed out again for so long. */
+/** How long a signed token is reused. */
 const REUSE_MS = 60_000;
 const MAX_KEPT = 5_000;
 
-/** What a site may know of who looks at it. */
 export interface ToldViewer {
   readonly id?: string;
   readonly name?: string;
@@ -20,7 +19,7 @@ export interface ToldViewer {
   readonly role?: string | null;
 }
 
-/** Tells a site or server who looks at it, as far as its access says: signed, for that host alone. */
+/** Signed statements about the viewer, for one host and limited by its access settings. */
 @Injectable()
 export class ViewerTokens {
   private readonly kept = new LRUCache<string, string>({ max: MAX_KEPT, ttl: REUSE_MS });
@@ -37,7 +36,7 @@ export class ViewerTokens {
     return identity === 'id' ? { id: userId } : { id: userId, name, email, role };
   }
 
-  /** A JWT of the viewer; its audience is the origin of the host. */
+  /** Returns a JWT whose audience is the origin of the host. */
   async sign(host: HostedHost, viewer: Viewer): Promise<string> {
     const told = await this.tell(host, viewer);
     const key = `${host.origin} ${viewer.userId} ${JSON.stringify(told)}`;

@@ -6,10 +6,9 @@ import { type EgressList, EgressSockets } from '../../workspaces/egress/index.js
 import { BuildFailure } from './project/build-failure.js';
 
 const DEFAULT_REGISTRY = new URL('https://registry.npmjs.org/');
-/** The same registry by the name that lock files of Yarn have. */
+/** Name of the npm registry in lock files of Yarn. */
 const YARN_HOST = 'registry.yarnpkg.com';
 
-/** What builds connect to: registries while dependencies are installed, and what the operator allows besides. */
 @Injectable()
 export class BuildEgress {
   private readonly registries: readonly URL[];
@@ -26,12 +25,12 @@ export class BuildEgress {
     this.mode = sandboxEgress === 'none' ? 'none' : siteBuildEgress;
   }
 
-  /** For projects that name none. */
+  /** Registry of projects that configure none. */
   get defaultRegistry(): string {
     return (this.registries[0] ?? DEFAULT_REGISTRY).href;
   }
 
-  /** While dependencies are installed; throws BuildFailure where nothing can be. */
+  /** Hosts that an installation may reach. Throws BuildFailure if it may reach none. */
   forInstall(): EgressList {
     if (this.mode === 'none')
       throw new BuildFailure(
@@ -51,21 +50,20 @@ export class BuildEgress {
     };
   }
 
-  /** Hosts without which an installation makes no sense: of registries, the default one or those that a project names. */
+  /** Hosts without which an installation cannot succeed. */
   hostsOf(registries: readonly string[]): Set<string> {
     const hosts = [this.defaultRegistry, ...registries].map(url => URL.parse(url)?.hostname ?? '');
     if (hosts.includes(DEFAULT_REGISTRY.hostname)) hosts.push(YARN_HOST);
     return new Set(hosts.map(host => host.replace(/^\[|\]$/g, '')));
   }
 
-  /** While the project is built. */
   forBuild(): EgressList | undefined {
     return this.mode === 'workspace'
       ? { hosts: [], advice: this.advice('build'), withWorkspace: true }
       : undefined;
   }
 
-  /** Throws BuildFailure for registries that an installation does not reach: what they have must not come from elsewhere. */
+  /** Throws BuildFailure for registries that cannot be reached: their packages must not come from elsewhere. */
   async requireReachable(workspaceId: string, registries: readonly string[]): Promise<void> {
     if (registries.length === 0) return;
     const list = this.forInstall();
@@ -82,7 +80,6 @@ export class BuildEgress {
     }
   }
 
-  /** How a host gets to be reached. */
   advice(phase: 'install' | 'build'): string {
     const byAdmin =
       'an admin of the workspace adds it to hosts, with mode allow, by PATCH /api/workspaces/{id}/egress';

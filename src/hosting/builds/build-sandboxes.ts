@@ -13,13 +13,12 @@ import { explainFailure } from './outcome/explain-failure.js';
 import { BuildFailure } from './project/build-failure.js';
 
 const MAX_PROCESSES = 512;
-/** Different refusals that the log of a step tells of. */
+/** Maximum number of distinct refusals that are logged per step. */
 const MAX_SAID = 20;
 /** How often a registry may not be found until a step ends. */
 const MAX_UNRESOLVED = 10;
 const TMP_BYTES = 512 * 1024 * 1024;
 
-/** What every program of a build finds. */
 const ENVIRONMENT = {
   CI: 'true',
   NO_COLOR: '1',
@@ -39,18 +38,17 @@ export interface Step {
   readonly what: 'install' | 'build';
   readonly folder: string;
   readonly script: string;
-  /** The parameters of the script. */
   readonly args: readonly string[];
   /** What people know it by. */
   readonly command: string;
   readonly env: Record<string, string>;
   readonly egress: EgressList | undefined;
   readonly seconds: number;
-  /** Hosts whose refusal ends the step. */
+  /** A refusal of one of these hosts ends the step. */
   readonly requires?: ReadonlySet<string>;
 }
 
-/** Runs the steps of builds, each in a sandbox of its own, and says in sentences why one failed. */
+/** Runs each build step in a sandbox of its own, and explains failures. */
 @Injectable()
 export class BuildSandboxes {
   constructor(
@@ -59,7 +57,7 @@ export class BuildSandboxes {
     private readonly egress: BuildEgress,
   ) {}
 
-  /** Throws BuildFailure; where the job was cancelled, the reason of that. */
+  /** Throws BuildFailure, or the abort reason of the job. */
   async run(job: SandboxJob, step: Step, log: BuildLog): Promise<void> {
     const over = new AbortController();
     const full = watchDisk(
@@ -103,7 +101,7 @@ export class BuildSandboxes {
     }
   }
 
-  /** Null where that cannot be told. */
+  /** Null if the size cannot be measured. */
   async bytesOf({ workspace }: SandboxJob, folder: string, signal: AbortSignal): Promise<number | null> {
     try {
       return await this.sandboxes.bytesOf(workspace, folder, signal);
@@ -161,7 +159,7 @@ export class BuildSandboxes {
   }
 }
 
-/** Tells whether a refusal leaves no hope for a step. A name that was not found may be found the next time. */
+/** Whether a refusal is final. Unresolved names may resolve on a later attempt. */
 function fatalRefusals(hosts: ReadonlySet<string> = new Set()) {
   let unresolved = 0;
   return ({ reason }: EgressRefusal, host = ''): boolean => {

@@ -10,7 +10,7 @@ import { FolderDependencies } from './folder-dependencies.js';
 import { ModuleCache } from './module-cache.js';
 import { ProjectBuilds } from './project-builds.js';
 
-/** Builds projects with npm, in sandboxes. Knows nothing of sites and servers. */
+/** Builds projects with npm, in sandboxes. */
 @Module({
   imports: [ChangesModule, CoreModule, EgressModule, SandboxesModule],
   providers: [BuildEgress, BuildSandboxes, Dependencies, FolderDependencies, ModuleCache, ProjectBuilds],

@@ -12,7 +12,7 @@ import { type InstallFiles, installFiles } from './project/install-files.js';
 import { ManifestReader } from './project/manifest-reader.js';
 import type { PackageManager } from './project/package-manager.js';
 
-/** Parameters: the command, the tool to install before it, if any. */
+/** Parameters: the command, then the package manager to install first, if any. */
 const SCRIPT = `set -e
 export npm_config_cache="$PWD/.npm-cache"
 export PATH="$PWD/.tools/node_modules/.bin:$PATH"
@@ -21,23 +21,22 @@ bash -c "$1"
 mkdir -p node_modules
 if [ -d .tools ]; then mv .tools node_modules/.tools; fi`;
 
-/** Dependencies that stand ready in the folder of a project, and how they came there. */
 export interface Provided {
   /** They were installed just now, and nothing of them has run yet. */
   readonly isFresh: boolean;
-  /** Puts them into the cache, once the project is built. */
+  /** Stores the dependencies in the cache, once the project is built. */
   keep(): Promise<void>;
 }
 
-/** A folder with nothing but what was installed just now; it is gone once it was handed on. */
+/** A folder that holds freshly installed dependencies. Removed once it was handed on. */
 export interface Installed {
   readonly folder: string;
-  /** Null where that cannot be told. */
+  /** Null if the size cannot be measured. */
   bytes(): Promise<number | null>;
   moveTo(target: string): Promise<void>;
 }
 
-/** Brings the dependencies of projects: from the cache, or by an installation that sees manifests and nothing else. */
+/** Provides dependencies: from the cache, or by an installation that sees only manifests. */
 @Injectable()
 export class Dependencies {
   constructor(
@@ -69,7 +68,7 @@ export class Dependencies {
     return { isFresh: true, keep };
   }
 
-  /** Installs what is wanted in a folder that holds nothing else, and is gone once `take` has what it wants of it. */
+  /** Installs in an empty folder, which is removed after `take`. */
   async install(
     job: InstallJob,
     log: BuildLog,
@@ -106,12 +105,11 @@ export class Dependencies {
   }
 }
 
-/** Yarn from 2 on has a name of its own in the registry. */
+/** From version 2 on, the registry has Yarn under another name. */
 function toolOf(name: string, version: string): string {
   return name === 'yarn' && !version.startsWith('1.') ? '@yarnpkg/cli-dist' : name;
 }
 
-/** Variables that make the package manager of a project behave. */
 function environment(name: PackageManager['name'], registry: string): Record<string, string> {
   return {
     // Certificates that the machine trusts: a registry of a company may have one of its own.
@@ -125,7 +123,7 @@ function environment(name: PackageManager['name'], registry: string): Record<str
   };
 }
 
-/** Newer versions go by the second prefix alone. */
+/** Newer versions read only the second prefix. */
 function pnpmEnvironment(registry: string): Record<string, string> {
   const settings = {
     registry,
@@ -139,7 +137,7 @@ function pnpmEnvironment(registry: string): Record<string, string> {
   );
 }
 
-/** For version 1, then for those after it. */
+/** Settings for version 1, then for later versions. */
 function yarnEnvironment(registry: string): Record<string, string> {
   return {
     YARN_REGISTRY: registry,
@@ -156,12 +154,12 @@ function yarnEnvironment(registry: string): Record<string, string> {
 
 const PROXY = 'http://127.0.0.1:3128';
 
-/** Undefined where what is installed can be another thing each time. */
+/** Undefined without a lock file: the result may differ each time. */
 function keyOf({ project }: BuildJob, wanted: InstallFiles): string | undefined {
   return project.manager?.lock ? fingerprintOf(project, wanted) : undefined;
 }
 
-/** A text that is the same for what was asked for before, and for another machine of this kind. */
+/** Equal for equal manifests on equal platforms. */
 export function fingerprintOf({ manager, install }: InstallJob['project'], { files }: InstallFiles): string {
   const [major] = process.versions.node.split('.');
   const what = [...files, manager?.name, manager?.version, install, major, process.platform, process.arch];

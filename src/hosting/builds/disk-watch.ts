@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const LOOK_MS = 1000;
-/** Measuring a folder takes at most this part of the time. */
+/** Measuring takes at most one part in `SHARE` of the time. */
 const SHARE = 20;
 /** What is left free of a disk, in bytes or as a part of it, whichever is less. */
 const RESERVE = { bytes: 1024 ** 3, part: 0.02 };
@@ -10,11 +10,11 @@ const RESERVE = { bytes: 1024 ** 3, part: 0.02 };
 export interface Watched {
   readonly folder: string;
   readonly maxBytes: number;
-  /** Bytes of the folder; null where they cannot be told. */
+  /** Size of the folder; null if it cannot be measured. */
   measure(signal: AbortSignal): Promise<number | null>;
 }
 
-/** Says why a folder may not grow further; undefined once `signal` is aborted. */
+/** Resolves with the reason when the folder must not grow further; undefined once `signal` is aborted. */
 export async function watchDisk(watched: Watched, signal: AbortSignal): Promise<string | undefined> {
   let measureAt = performance.now() + LOOK_MS;
   while (!signal.aborted) {
@@ -31,7 +31,7 @@ export async function watchDisk(watched: Watched, signal: AbortSignal): Promise<
   return undefined;
 }
 
-/** False where it cannot be told, as when the folder is gone. */
+/** False if unknown, for instance because the folder is gone. */
 async function isNearlyFull(folder: string): Promise<boolean> {
   const disk = await statfs(folder).catch(() => null);
   if (!disk) return false;

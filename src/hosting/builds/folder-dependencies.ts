@@ -15,34 +15,30 @@ import { ManifestReader } from './project/manifest-reader.js';
 import { installCommand, managerOf, needsInstall } from './project/package-manager.js';
 
 const MODULES = 'node_modules';
-/** Says what the dependencies beside it were installed from. */
+/** Holds the fingerprint of the manifests that were installed. */
 const MARK = '.installed-from';
 
-/** A project in a workspace whose programs run where its files are. */
 export interface FolderProject {
   readonly workspace: SandboxJob['workspace'];
   /** Relative to the workspace. */
   readonly folder: string;
   /** Installs the dependencies; null: as the lock file and package.json say; empty: nothing is installed. */
   readonly command: string | null;
-  /** What the installation is for: an id. */
   readonly id: string;
   readonly writer: Writer;
-  /** Called when they are about to be installed. */
   readonly onInstall: () => void;
   readonly onLog: (stream: LogStream, text: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** What is to be installed. */
 interface Wanted extends InstallFiles {
   readonly project: InstallJob['project'];
   readonly fingerprint: string;
 }
 
 /**
- * Brings the dependencies of a project to where it lies, into the `node_modules` of its folder, and again when its manifests
- * have changed. They are installed where nothing but manifests can be read, and their scripts are not run.
+ * Installs dependencies into `node_modules` where the project lies, again when manifests change. The installation sees only
+ * manifests and runs no scripts.
  */
 @Injectable()
 export class FolderDependencies {
@@ -57,8 +53,8 @@ export class FolderDependencies {
   ) {}
 
   /**
-   * Does nothing where they are there, or where the folder, or one above it, has a `node_modules` that did not come from
-   * here and no command is set. Throws BuildFailure, NoRoom, or the reason of the signal.
+   * Does nothing if they are current, or if a foreign `node_modules` exists and no command is set. Throws BuildFailure, NoRoom,
+   * or the abort reason.
    */
   async provide(project: FolderProject): Promise<void> {
     if (!(await this.wanted(project))) return;
@@ -71,7 +67,7 @@ export class FolderDependencies {
     });
   }
 
-  /** Undefined where nothing is to be installed. */
+  /** Undefined if nothing has to be installed. */
   private async wanted({ workspace, folder, command }: FolderProject): Promise<Wanted | undefined> {
     if (command?.trim() === '') return undefined;
     const root = this.folders.pathOf(workspace);
@@ -101,7 +97,6 @@ export class FolderDependencies {
     log.say('The dependencies are installed.');
   }
 
-  /** Moves them to the project, and records that. */
   private async place(
     { workspace, folder, writer }: FolderProject,
     fingerprint: string,
@@ -126,7 +121,6 @@ export class FolderDependencies {
   }
 }
 
-/** Whether a folder, or one above it in the workspace, has dependencies. */
 async function hasModules(root: string, folder: string): Promise<boolean> {
   const files = new WorkspaceFs(root, { maxFileBytes: 0 });
   for (let at = folder; ; at = path.posix.dirname(at)) {

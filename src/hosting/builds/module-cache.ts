@@ -9,30 +9,29 @@ import { Log } from '../../platform/log/index.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const KEPT_MS = 14 * DAY_MS;
-/** No build lasts that long: what belongs to none was left by a process that died. */
+/** No build lasts this long: folders older than this were left by a dead process. */
 const ABANDONED_MS = DAY_MS;
 const MAX_BYTES_OF_SITE = 2 * 1024 ** 3;
 const FOLDER = 'build-cache';
-/** Other accounts pass through, and list nothing. */
+/** Other accounts may traverse the folder, but not list it. */
 const PASSABLE = 0o711;
 const ENTRY = /^([0-9a-f]{64})\.(\d{1,15})\.[0-9a-f]{8}$/;
 
-/** A project whose dependencies are kept. */
 interface Entry {
   readonly folder: string;
-  /** That have a `node_modules`, relative to the project's. */
+  /** Folders with a `node_modules`, relative to the project. */
   readonly folders: readonly string[];
   readonly bytes: number;
 }
 
 /**
- * The installed dependencies of sites. An entry is moved out while a build uses it, by one rename, so two builds never share
- * one: the second installs its own. Code of the site has written to what is in them, so nothing in them is trusted.
+ * Installed dependencies of sites. A build takes an entry by renaming it, so that two never share one. Contents are untrusted:
+ * code of the site wrote to them.
  */
 @Injectable()
 export class ModuleCache implements BeforeApplicationShutdown {
   private readonly removals = new Set<Promise<void>>();
-  /** All moves are inside of it, so that no link in a snapshot leads them elsewhere. */
+  /** All moves stay inside, so links in snapshots cannot redirect them. */
   private readonly root: string;
   private readonly files: WorkspaceFs;
 
@@ -48,16 +47,13 @@ export class ModuleCache implements BeforeApplicationShutdown {
     await Promise.all(this.removals);
   }
 
-  /** A new folder for an installation, on the disk of the cache. The caller discards it. */
+  /** Creates a folder for an installation, on the disk of the cache. The caller discards it. */
   async workFolder(site: string): Promise<string> {
     await this.make(site);
     return path.join(this.root, FOLDER, site, `install-${randomUUID()}`);
   }
 
-  /**
-   * Moves the dependencies of an entry to the folders of a project, in the order in which they were kept; false where there
-   * is no entry.
-   */
+  /** Moves an entry into the project. False if there is none. */
   async take(site: string, key: string, folder: string, folders: readonly string[]): Promise<boolean> {
     const taken = this.within(site, `taken-${randomUUID()}`);
     for (const { name } of await this.entries(site)) {
@@ -72,12 +68,11 @@ export class ModuleCache implements BeforeApplicationShutdown {
     return false;
   }
 
-  /** Moves the dependencies from where they were installed to the project. */
   async hand(from: string, to: string, folders: readonly string[]): Promise<void> {
     await this.moveAll(folders, at => [this.modulesOf(from, folders[at]), this.modulesOf(to, folders[at])]);
   }
 
-  /** Moves the dependencies of a project into the cache, where that can be done. */
+  /** Moves the dependencies of a project into the cache, if possible. */
   async keep(site: string, key: string, entry: Entry): Promise<void> {
     if (entry.bytes > MAX_BYTES_OF_SITE) return;
     try {
@@ -102,12 +97,11 @@ export class ModuleCache implements BeforeApplicationShutdown {
     await this.shrink(site);
   }
 
-  /** Removes all that is kept for a site. */
   async forget(site: string): Promise<void> {
     await this.remove(`${FOLDER}/${checked(site)}`);
   }
 
-  /** Removes a folder that was made by `workFolder`, in the background: it holds thousands of files. */
+  /** Removes a folder of `workFolder` in the background: it holds thousands of files. */
   discard(folder: string): void {
     const removal = this.remove(path.relative(this.root, folder)).finally(() =>
       this.removals.delete(removal),
@@ -128,7 +122,6 @@ export class ModuleCache implements BeforeApplicationShutdown {
     }
   }
 
-  /** Forgets the oldest entries where there is too much of a site, and all but one of a key. */
   private async shrink(site: string): Promise<void> {
     const keys = new Set<string>();
     let bytes = 0;
@@ -139,7 +132,6 @@ export class ModuleCache implements BeforeApplicationShutdown {
     }
   }
 
-  /** The newest first. */
   private async entries(site: string): Promise<{ name: string; key: string; bytes: number }[]> {
     const folder = path.join(this.root, FOLDER, checked(site));
     const found = [];
@@ -158,7 +150,7 @@ export class ModuleCache implements BeforeApplicationShutdown {
     for (const at of folders.keys()) await this.moved(...way(at));
   }
 
-  /** False where there is nothing to move, or it cannot be. */
+  /** False if there is nothing to move, or moving fails. */
   private async moved(from: string, to: string): Promise<boolean> {
     try {
       if ((await this.files.find(from))?.type !== 'directory') return false;
@@ -193,7 +185,7 @@ export class ModuleCache implements BeforeApplicationShutdown {
     return `${FOLDER}/${checked(site)}/${name}`;
   }
 
-  /** Relative to the root; throws where the folder is elsewhere. */
+  /** Relative to the root. Throws for folders outside of it. */
   private modulesOf(folder: string, part = ''): string {
     const at = path.relative(this.root, folder);
     if (at === '' || at.startsWith('..') || path.isAbsolute(at))
@@ -216,7 +208,7 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Of what is gone: now. */
+/** A missing file counts as modified now. */
 async function modifiedAt(file: string): Promise<number> {
   try {
     return (await stat(file)).mtimeMs;

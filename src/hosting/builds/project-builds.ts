@@ -12,10 +12,10 @@ import { detectProject, plainFolder } from './project/detect-project.js';
 import { ManifestReader, stringsOf } from './project/manifest-reader.js';
 import type { DetectedProject, ProjectSettings } from './project/project.js';
 
-/** Packages that do their work in a script of their own, and need no network for it. */
+/** Packages that need their postinstall script, which works without network. */
 const REBUILT = ['vue-demi'];
 
-/** Parameters: the command; `prepare` for new dependencies; `postinstall` where the project has that script. */
+/** Parameters: the command; `prepare` for new dependencies; `postinstall` if the project has that script. */
 const SCRIPT = `export PATH="$PWD/node_modules/.tools/node_modules/.bin:$PWD/node_modules/.bin:$PATH"
 if [ "$2" = prepare ]; then
   for package in ${REBUILT.join(' ')}; do
@@ -25,10 +25,9 @@ fi
 if [ "$3" = postinstall ]; then npm run postinstall || echo 'The script "postinstall" has failed; the build goes on.' >&2; fi
 exec nice -n 5 bash -c "$1"`;
 
-/** Without a network it makes no sense to wait for it. */
+/** Without network, retries are useless. */
 const ENVIRONMENT = { npm_config_fetch_retries: '0' };
 
-/** Finds out what a project is, and builds it. */
 @Injectable()
 export class ProjectBuilds {
   constructor(
@@ -39,17 +38,20 @@ export class ProjectBuilds {
     private readonly cache: ModuleCache,
   ) {}
 
-  /** A folder that is published as it is; undefined where that depends on its manifest. Throws BuildFailure. */
+  /** A folder published as it is; undefined if that depends on its manifest. Throws BuildFailure. */
   plain(settings: ProjectSettings, hasManifest: boolean): DetectedProject | undefined {
     return plainFolder(settings, hasManifest);
   }
 
-  /** Reads manifests of the snapshot; runs nothing. Throws BuildFailure. */
+  /** Reads manifests, runs nothing. Throws BuildFailure. */
   detect(folder: string, settings: ProjectSettings): Promise<DetectedProject> {
     return detectProject(folder, settings);
   }
 
-  /** Installs (network, no data), then builds (data, no network). Throws BuildFailure, or what `signal` was aborted with. */
+  /**
+   * Installs with network and without data, then builds with data and without network. Throws BuildFailure, or the abort
+   * reason.
+   */
   async run(job: BuildJob): Promise<BuildOutput> {
     job.signal.throwIfAborted();
     if (job.project.needsBuild) await this.build(job);
@@ -58,7 +60,7 @@ export class ProjectBuilds {
     return { folder: job.folder, path };
   }
 
-  /** Where the site is, below the folder of the project. Throws BuildFailure. */
+  /** Output folder, relative to the project. Throws BuildFailure. */
   async outputOf(
     { outputs, needsBuild }: DetectedProject,
     typeAt: (path: string) => Promise<EntryType | undefined>,
@@ -73,7 +75,6 @@ export class ProjectBuilds {
     throw new BuildFailure(`${made} ${looked}: say where the site is with output_dir.`);
   }
 
-  /** Removes what is kept of dependencies. */
   forget(cacheKey: string): Promise<void> {
     return this.cache.forget(cacheKey);
   }
@@ -97,7 +98,7 @@ export class ProjectBuilds {
     await dependencies.keep();
   }
 
-  /** The project's own, which installations leave out: it may need what the installation does not see. */
+  /** The project's own postinstall script may need files that the installation did not see. */
   private async postinstallOf({ folder, project }: BuildJob): Promise<string> {
     if (project.install === undefined) return '';
     const manifest = await new ManifestReader(folder).manifest('package.json');

@@ -11,7 +11,6 @@ import { HostProofs } from './host-proofs.js';
 const HOUR_MS = 3_600_000;
 const MAX_AT_ONCE = 200;
 
-/** Looks whether custom hosts still belong to who named them. */
 @Injectable()
 export class DomainChecks {
   constructor(
@@ -22,7 +21,7 @@ export class DomainChecks {
     private readonly events: Events,
   ) {}
 
-  /** Whether the record of a host is found: then it is served. 409 where another site is served there by right. */
+  /** Serves the host if its record is found. Throws Conflict (409) if another target rightfully has it. */
   async verify(row: DomainRow): Promise<boolean> {
     const problem = await this.proofs.check(row.name, row.proof ?? '');
     if (problem !== undefined) {
@@ -38,7 +37,6 @@ export class DomainChecks {
     return true;
   }
 
-  /** What is served on hosts has changed. */
   changed(unit: UnitOfWork): Promise<void> {
     return this.names.changed(unit);
   }
@@ -49,7 +47,7 @@ export class DomainChecks {
     await this.store.forgetPending();
   }
 
-  /** Whoever was served there before, and has lost the host, no longer is. */
+  /** Ends serving for a previous holder whose record is gone. */
   private async takeOver(row: DomainRow): Promise<void> {
     const other = await this.store.verifiedElsewhere({ kind: row.kind, id: row.target_id }, row.name);
     if (!other) return;

@@ -7,7 +7,6 @@ import { DomainsStore } from './domains.store.js';
 import { HostProofs } from './host-proofs.js';
 import { TlsQuestionController } from './tls-question.controller.js';
 
-/** Hosts of people's own. */
 @Module({
   imports: [HostsModule],
   controllers: [RoutesOf(SiteDomainsService), RoutesOf(ServerDomainsService), TlsQuestionController],

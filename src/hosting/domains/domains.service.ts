@@ -36,11 +36,9 @@ const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 interface Shapes {
   readonly Id: Type<HostedInput>;
   readonly Domain: Type<HostedInput & { host: string }>;
-  /** What it does on a host, for the texts. */
   readonly verb: { readonly infinitive: string; readonly present: string };
 }
 
-/** People's own hosts, on which their sites, or servers, answer. */
 function domainsService(kind: HostedKind, { Id, Domain, verb }: Shapes) {
   const { field, path, read, manage } = HOSTED[kind];
 
@@ -154,7 +152,7 @@ function domainsService(kind: HostedKind, { Id, Domain, verb }: Shapes) {
       return row;
     }
 
-    /** 422 for a host of the installation. */
+    /** 422 for hosts of the installation. */
     private requireForeign(host: string): void {
       const { domain } = this.domain;
       if (this.ingress.has(host) || this.domain.holds(host) || host === domain || host === `share.${domain}`)
@@ -186,7 +184,7 @@ const domainView = ({ name, state, proof, problem, checked_at, verified_at }: Do
   verified_at: isoOrNull(verified_at),
 });
 
-/** A host as it is stored: in lower case, ASCII. 422 for what is none, or no name in the domain name system. */
+/** Normalizes a host to lower-case ASCII. 422 if it is no DNS name. */
 function hostName(given: string): string {
   const host = domainToASCII(given.trim().replace(/\.$/, '')).toLowerCase();
   const labels = host.split('.');

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import type { HostedTarget } from '../hosts/index.js';
 
-/** After so many days of failed checks, a host is served no more. */
+/** Days of failed checks after which a host is no longer served. */
 const PATIENCE_DAYS = 14;
 /** Of hosts that wait to be verified. */
 const PENDING_DAYS = 30;
@@ -12,7 +12,6 @@ export type DomainRow = Row<'host_name'>;
 type Queries = Pick<Database, 'tables'>;
 type Target = Pick<HostedTarget, 'kind' | 'id' | 'workspaceId'>;
 
-/** Custom hosts. */
 @Injectable()
 export class DomainsStore {
   constructor(private readonly database: Database) {}
@@ -54,7 +53,6 @@ export class DomainsStore {
     return rows.length > 0;
   }
 
-  /** Whoever else is served there. */
   async verifiedElsewhere(
     { kind, id }: Pick<Target, 'kind' | 'id'>,
     host: string,
@@ -68,7 +66,7 @@ export class DomainsStore {
       .executeTakeFirst();
   }
 
-  /** False where somebody else is served there. */
+  /** False if another target is served there. */
   async verified(unit: UnitOfWork, { kind, target_id, name }: DomainRow): Promise<boolean> {
     const { rows } = await sql`
       update host_name set state = 'verified', checked_at = now(), verified_at = now(), failing_since = null, problem = null
@@ -80,8 +78,8 @@ export class DomainsStore {
   }
 
   /**
-   * One that was verified is still served for two weeks, unless it is lost to somebody else. Returns what changed by that: `failing`
-   * for the first failure of a host that is served, `failed` for one that is served no more.
+   * A verified host is served for two more weeks, unless `atOnce`. Returns `failing` for the first failure, `failed` when
+   * serving ends.
    */
   async failing(
     unit: UnitOfWork,
@@ -108,7 +106,6 @@ export class DomainsStore {
     return rows[0]?.change ?? undefined;
   }
 
-  /** Verified hosts that were not looked at for a day. */
   async due(limit: number): Promise<DomainRow[]> {
     const { rows } = await sql<DomainRow>`
       select * from host_name where source = 'custom' and state = 'verified' and workspace_id is not null
@@ -117,7 +114,7 @@ export class DomainsStore {
     return rows;
   }
 
-  /** Nobody goes on waiting for those. */
+  /** Removes hosts that were never verified. */
   async forgetPending(): Promise<void> {
     await sql`
       delete from host_name where source = 'custom' and state = 'pending'

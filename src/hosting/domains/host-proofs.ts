@@ -5,17 +5,14 @@ import { Config } from '../../platform/config/index.js';
 const TIMEOUT_MS = 3_000;
 const TRIES = 2;
 
-/** The TXT record that shows whose a host is. */
 export const recordOf = (host: string, proof: string) => ({
   type: 'TXT' as const,
   name: `_atelier.${host}`,
   value: `atelier-verification=${proof}`,
 });
 
-/** Why a host is not shown to be somebody's; undefined where it is. */
 export type Unproved = string | undefined;
 
-/** Looks into the domain name system whether a host belongs to who wants it. */
 @Injectable()
 export class HostProofs {
   private readonly resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });

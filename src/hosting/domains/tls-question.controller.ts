@@ -7,7 +7,7 @@ import { TrustedProxies } from '../../platform/http/index.js';
 import { Ingress } from '../../platform/ingress/index.js';
 import { HostTable, hostNameOf } from '../hosts/index.js';
 
-/** Tells a proxy in front whether to get a certificate for a host: else anyone could have it ask for any. */
+/** Tells the proxy in front whether to get a certificate: otherwise anyone could have it ask for any host. */
 @Public()
 @ApiExcludeController()
 @Controller()

@@ -5,7 +5,7 @@ import { NOTHING_PUBLISHED } from './pages.js';
 
 type Headers = Readonly<Record<string, string | string[]>>;
 
-/** What the gateway answers by itself is of this moment, and for nobody else. */
+/** Answers of the gateway itself are never cached. */
 const OWN: Headers = {
   'cache-control': 'no-store',
   'x-robots-tag': 'noindex',
@@ -44,7 +44,7 @@ export function sendTo(
   send(response, status, '', { location, 'referrer-policy': 'no-referrer', 'set-cookie': cookies });
 }
 
-/** A page for a browser, words for a program. */
+/** HTML for browsers, JSON for programs. */
 export function sendProblem(
   request: IncomingMessage,
   response: ServerResponse,
@@ -56,7 +56,6 @@ export function sendProblem(
   else sendJson(response, status, { detail: page.detail }, headers);
 }
 
-/** Why a handshake of a WebSocket is refused. */
 export interface UpgradeRefusal {
   readonly status: number;
   readonly detail: string;
@@ -76,7 +75,7 @@ export function refuseUpgrade(client: UpgradeClient, { status, detail, retryAfte
   client.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** Of something that is there and has no content yet. */
+/** For a target that has no content yet. */
 export const sendNothingPublished = (request: IncomingMessage, response: ServerResponse): void =>
   sendProblem(request, response, 404, NOTHING_PUBLISHED);
 
@@ -95,7 +94,7 @@ function hasUnreadBody({ headers, complete }: IncomingMessage): boolean {
 
 const MAX_FORM_BYTES = 16_384;
 
-/** The whole body of a request; undefined where it is larger. */
+/** Undefined if the body exceeds the limit. */
 export async function bodyOf(
   request: IncomingMessage,
   maxBytes = MAX_FORM_BYTES,

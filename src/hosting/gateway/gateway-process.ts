@@ -15,7 +15,7 @@ import { HostedUpgrades } from './hosted-upgrades.js';
 const IDLE_MS = 60_000;
 const MAX_SOCKETS_PER_ADDRESS = 256;
 
-/** Serves sites and servers by itself, without the API (ROLE=gateway). Several such processes share one port. */
+/** Serves sites and servers without the API (ROLE=gateway). Several such processes share a port. */
 @Injectable()
 export class GatewayProcess {
   private server: Server | undefined;
@@ -40,7 +40,7 @@ export class GatewayProcess {
     this.server = server;
   }
 
-  /** What is being answered goes on for DRAIN_SECONDS. */
+  /** Requests under way get DRAIN_SECONDS. */
   async close(): Promise<void> {
     const { server } = this;
     if (!server) return;
@@ -51,7 +51,7 @@ export class GatewayProcess {
     await closed;
   }
 
-  /** Of others than our proxies. */
+  /** Trusted proxies are exempt. */
   private limitSockets(server: Server): void {
     const open = new Map<string, number>();
     server.on('connection', (socket: Socket) => {
@@ -70,7 +70,7 @@ export class GatewayProcess {
   }
 }
 
-/** On hosts of nobody there is no more than a sign of life, for whoever starts and watches these processes. */
+/** Unknown hosts get only a health check. */
 function answerOthers({ url }: IncomingMessage, response: ServerResponse): void {
   if (url === '/api/health') sendJson(response, 200, { status: 'ok' });
   else

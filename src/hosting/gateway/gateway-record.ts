@@ -8,7 +8,6 @@ import { type Counter, Metrics } from '../../platform/metrics/index.js';
 /** Seconds. */
 const BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 
-/** Counts what hosts of sites and servers answer, and logs it. */
 @Injectable()
 export class GatewayRecord {
   private readonly requests: Counter<'status'>;
@@ -35,7 +34,6 @@ export class GatewayRecord {
     );
   }
 
-  /** Counts an answer that was sent, or given up, to a request that came at `start`. */
   answered(host: string, request: IncomingMessage, response: ServerResponse, start: number): void {
     const ms = performance.now() - start;
     this.requests.add({ status: String(response.statusCode) });

@@ -10,15 +10,14 @@ import type { HostedUpgrades } from './hosted-upgrades.js';
 
 const HEADERS_TIMEOUT_MS = 15_000;
 const MAX_HEADER_BYTES = 32 * 1024;
-/** Longer than that of proxies in front, which would else send a request as the connection ends. */
+/** Longer than that of proxies in front, which would otherwise send a request as the connection closes. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** Stands before the API: requests for hosts of sites and servers go to the gateway, all others on. */
+/** Routes requests for hosted hosts to the gateway, and all others to the API. */
 export class GatewayFront {
   private gateway: Gateway | undefined;
   private upgrades: HostedUpgrades | undefined;
 
-  /** To be called once the application is made. */
   open(gateway: Gateway, upgrades: HostedUpgrades): void {
     this.gateway = gateway;
     this.upgrades = upgrades;

@@ -14,7 +14,6 @@ import { RequestLimits } from './request-limits.js';
 import { ReservedPaths } from './reserved-paths.js';
 import { SiteActions } from './site-actions.js';
 
-/** The way in to sites and servers. */
 @Module({
   imports: [HostsModule, AccessModule],
   providers: [

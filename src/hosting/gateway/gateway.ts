@@ -15,18 +15,15 @@ import { hasSeveralHosts, targetAt } from './request-target.js';
 
 const MAX_KNOWN_HEADERS = 1_000;
 
-/** What a request holds among those that are open at once, until it is answered. */
+/** Concurrency slot of an open request. */
 interface Place {
   end: (() => void) | undefined;
 }
 
-/** Whether a host is one of ours; `maybe`: a custom one, which is to be looked up. */
+/** `maybe`: possibly a custom host, which has to be looked up. */
 type Belongs = 'yes' | 'maybe' | 'no';
 
-/**
- * Answers requests for hosts of sites and servers, which never enter the API. Each step costs less than the next: where the
- * request leads, how many there are, who may, what there is.
- */
+/** Answers requests for hosted hosts before the API. Cheap checks come first: target, limits, access, content. */
 @Injectable()
 export class Gateway {
   private readonly headers = new LRUCache<string, { readonly name: string; readonly belongs: Belongs }>({
@@ -43,7 +40,7 @@ export class Gateway {
     private readonly limits: RequestLimits,
   ) {}
 
-  /** Answers a request for a host of ours, and leaves any other to `others`. */
+  /** Answers requests for hosted hosts, and passes any other to `others`. */
   handle(request: IncomingMessage, response: ServerResponse, others: () => void): void {
     const { name, belongs } = this.read(request.headers.host ?? '');
     if (belongs === 'no') others();
@@ -51,7 +48,7 @@ export class Gateway {
     else void this.lookFurther(name, request, response, others);
   }
 
-  /** Whether a request would open a socket on a host of ours, as far as can be told at once. */
+  /** Whether a WebSocket request is for a hosted host, as far as can be told without a lookup. */
   takesUpgrade({ headers }: IncomingMessage): boolean {
     const isWebSocket = headers.upgrade?.toLowerCase() === 'websocket';
     return isWebSocket && this.read(headers.host ?? '').belongs !== 'no';
@@ -96,7 +93,7 @@ export class Gateway {
     }
   }
 
-  /** False for a request that leads nowhere, or was not let in. */
+  /** False for requests that lead nowhere or were refused. */
   private async open(
     name: string,
     client: string,
@@ -137,7 +134,7 @@ export class Gateway {
     else sendProblem(request, response, 500, pages.BROKEN);
   }
 
-  /** A Host header as it was sent. Most requests have one of few. */
+  /** Parses a Host header, cached: most requests have one of few. */
   private read(sent: string): { readonly name: string; readonly belongs: Belongs } {
     const known = this.headers.get(sent);
     if (known) return known;

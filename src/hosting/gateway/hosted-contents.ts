@@ -5,19 +5,17 @@ import type { Actor } from '../../platform/access/index.js';
 import type { Admitted } from '../access/index.js';
 import type { HostedHost, HostedKind } from '../hosts/index.js';
 
-/** The actions of the catalog that a site offers to its viewers. */
+/** Actions that a site offers to its viewers. */
 export interface OfferedActions {
   readonly names: readonly string[];
-  /** Also to viewers who are not signed in. */
   readonly isPublic: boolean;
   /** On whose authority they run: who set the list. */
   readonly by: Actor;
 }
 
-/** What is served on hosts of one kind. */
 export interface HostedContent {
   readonly kind: HostedKind;
-  /** Answers a request that was admitted; the address is `request.url`, in origin form. */
+  /** Answers an admitted request. `request.url` is in origin form. */
   serve(
     host: HostedHost,
     admitted: Admitted,
@@ -28,7 +26,7 @@ export interface HostedContent {
   actions?(targetId: string): Promise<OfferedActions | undefined>;
 }
 
-/** Features that serve something register it here while modules start. */
+/** Registry of hosted content by kind, filled while modules start. */
 @Injectable()
 export class HostedContents {
   private readonly contents = new Map<HostedKind, HostedContent>();

@@ -6,7 +6,7 @@ import { OwnCredentials, refusalOfKey } from './own-credentials.js';
 import * as pages from './pages.js';
 import { type HostedRequest, RESERVED, ReservedPaths, type ReservedRequest } from './reserved-paths.js';
 
-/** Requests for a site or server that is there: those who may see it do, others learn what would help. */
+/** Serves requests that are admitted, and tells others how to get in. */
 @Injectable()
 export class HostedRequests {
   constructor(
@@ -17,7 +17,6 @@ export class HostedRequests {
     private readonly credentials: OwnCredentials,
   ) {}
 
-  /** Whether it was let in. */
   async open(asked: HostedRequest): Promise<boolean> {
     const { host, request, response } = asked;
     const { target } = host;
@@ -40,7 +39,7 @@ export class HostedRequests {
     return true;
   }
 
-  /** Trades the secret of a link for a cookie; it does not stay in the address. */
+  /** Trades the secret of a link for a cookie, and removes it from the address. */
   private async openedByLink({ host, url, request, response }: ReservedRequest): Promise<boolean> {
     if (request.method !== 'GET' || !url.searchParams.has(LINK_PARAMETER)) return false;
     const cookie = await this.control.openByLink(host, url.searchParams.get(LINK_PARAMETER) ?? '');
@@ -65,7 +64,7 @@ export class HostedRequests {
     else this.sendRound(asked, next);
   }
 
-  /** A browser that has just been through a round would go round for ever. */
+  /** A browser that just came back from the sign-in page gets a page, or it would loop. */
   private sendRound(asked: HostedRequest, next: string): void {
     const { request, response } = asked;
     const { cookies } = this.visits;

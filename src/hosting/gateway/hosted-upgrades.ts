@@ -15,7 +15,7 @@ import { MAX_HEADERS, RequestLimits } from './request-limits.js';
 import { hasSeveralHosts } from './request-target.js';
 import { RESERVED } from './reserved-paths.js';
 
-/** WebSockets on hosts of sites and servers. They end once who opened them would not be let in any more. */
+/** WebSockets on hosted hosts. They close when their opener would no longer be admitted. */
 @Injectable()
 export class HostedUpgrades {
   constructor(
@@ -49,7 +49,7 @@ export class HostedUpgrades {
     }
   }
 
-  /** Undefined where it was open. */
+  /** Returns the refusal, or undefined. */
   private async tryToOpen(name: string, client: UpgradeClient): Promise<UpgradeRefusal | undefined> {
     const { request, socket } = client;
     if (request.rawHeaders.length > 2 * MAX_HEADERS) return { status: 431, detail: TOO_MANY_HEADERS.detail };

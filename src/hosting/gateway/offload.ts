@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
 import { TrustedProxies } from '../../platform/http/index.js';
 
-/** Leaves the bytes of files to the proxy in front (GATEWAY_OFFLOAD): it reads them from the shared folder itself. */
 @Injectable()
 export class Offload {
   private readonly isOn: boolean;
@@ -15,7 +14,7 @@ export class Offload {
     this.isOn = gatewayOffload === 'nginx';
   }
 
-  /** Whether a request came through it. Whoever else asks would be shown a path, and no file. */
+  /** Whether the request came through the proxy: other clients would get a path instead of a file. */
   isFor({ socket }: Pick<IncomingMessage, 'socket'>): boolean {
     return this.isOn && this.proxies.has(socket.remoteAddress);
   }

@@ -10,12 +10,11 @@ const CARRIERS = new Set(['x-api-key', 'authorization']);
 const EXEC_TOKEN = /^atx_[\w-]{43}$/;
 const BASIC = /^basic +([\w+/=-]{1,2000})$/i;
 
-/** Finds credentials of the service in requests for what users host: programs there must not see one. */
 @Injectable()
 export class OwnCredentials {
   constructor(private readonly config: Config) {}
 
-  /** Whether a request brings an API key, an exec token, or an access token of a session or an application. */
+  /** Whether a request carries a credential of the service. Hosted programs must not see one. */
   areIn({ headers, rawHeaders }: IncomingMessage): boolean {
     if (headers['x-api-key'] === undefined && headers.authorization === undefined) return false;
     return rawHeaders.some(
@@ -36,7 +35,7 @@ export class OwnCredentials {
   }
 }
 
-/** The parts of a header that may be a credential; of Basic, also its name and password. */
+/** Words of a header that may be credentials; for Basic, also name and password. */
 function wordsOf(value: string): string[] {
   const [, encoded] = BASIC.exec(value) ?? [];
   const pair = encoded === undefined ? [] : Buffer.from(encoded, 'base64').toString('latin1').split(':');

@@ -1,7 +1,6 @@
 import { escapeHtml } from '#libs/html/index.js';
 import type { HtmlPage } from '../../platform/pages/index.js';
 
-/** Words for programs, too. */
 type Problem = HtmlPage & { readonly detail: string };
 
 const problem = (title: string, detail: string, more = ''): Problem => ({
@@ -42,7 +41,7 @@ export const MALFORMED = problem(
   'The address or the Host header of the request is malformed',
 );
 
-/** Of a browser that came back from the sign-in page, and still is not let in. */
+/** For browsers that are still refused after signing in. */
 export const roundFailed = (next: string): Problem =>
   problem(
     'Signing in did not work',
@@ -57,7 +56,6 @@ export const notAllowed = (email: string, next: string): Problem =>
     signIn(next, 'Sign in with another account'),
   );
 
-/** Of something with a title of its own for those outside, or of ours. */
 export function signInFirst(
   next: string,
   preview: { title: string; description: string | null } | null,
@@ -83,7 +81,6 @@ export const linkOnly = (next: string): Problem =>
     signIn(next, 'Sign in as a member'),
   );
 
-/** Asks for the password, and says nothing of what is behind it. */
 export function passwordPage(next: string, wrong?: string): Problem {
   const alert = wrong === undefined ? '' : `<p class="problem" role="alert">${escapeHtml(wrong)}</p>`;
   return {

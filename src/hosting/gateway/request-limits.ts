@@ -1,17 +1,16 @@
 import { networkOf } from '../../platform/limits/index.js';
 
-/** Headers of one request. */
 export const MAX_HEADERS = 100;
 const MINUTE_MS = 60_000;
 const MAX_REFUSED = 600;
 const MAX_OPEN_PER_ADDRESS = 256;
 const MAX_OPEN_PER_HOST = 1_000;
-/** Counts that are kept at once; an attacker with many addresses starts them over. */
+/** Keys counted at once; an attacker with more addresses starts the counts over. */
 const MAX_KEYS = 100_000;
 /** Keys whose requests are over are not looked for below so many. */
 const MIN_ROOM = 1_000;
 
-/** How much of something came in the minute that runs. */
+/** Counts per key within the current minute. */
 export class MinuteCounts {
   private counts = new Map<string, number>();
   private until = 0;
@@ -32,12 +31,11 @@ export class MinuteCounts {
   }
 }
 
-/** How many there are of each key. */
 class OpenCounts {
   private readonly counts = new Map<string, { open: number }>();
   private room = MIN_ROOM;
 
-  /** Counts one more; the caller counts down when it ends. */
+  /** The caller decrements when done. */
   add(key: string): { open: number } {
     let count = this.counts.get(key);
     if (!count) {
@@ -49,19 +47,19 @@ class OpenCounts {
     return count;
   }
 
-  /** Keys of which none is open are kept until there are many: most come again. */
+  /** Idle keys are kept until there are many: most come again. */
   private forget(): void {
     for (const [key, { open }] of this.counts) if (open === 0) this.counts.delete(key);
     this.room = Math.max(MIN_ROOM, 2 * this.counts.size);
   }
 }
 
-/** How many of one kind one address has open, and all have on one host. */
+/** Concurrency limit per address and host, and per host. */
 class OpenPlaces {
   private readonly byAddress = new OpenCounts();
   private readonly byHost = new OpenCounts();
 
-  /** Takes a place; returns what gives it back, or undefined where there is none. */
+  /** Returns a function that frees the slot; undefined if there is none. */
   take(network: string, host: string): (() => void) | undefined {
     const ofAddress = this.byAddress.add(network);
     const ofHost = this.byHost.add(host);
@@ -76,33 +74,33 @@ class OpenPlaces {
   }
 }
 
-/** How much one address may ask of this process, and how much all may ask of one host. */
+/** Request limits per address and per host, in this process. */
 export class RequestLimits {
   private readonly asked = new MinuteCounts();
   private readonly refusals = new MinuteCounts();
   private readonly requests = new OpenPlaces();
-  /** Apart from requests, which WebSockets that stay open for hours would keep out. */
+  /** Separate from requests: WebSockets stay open for hours. */
   private readonly sockets = new OpenPlaces();
 
-  /** `perMinute`: requests of one address to one host; 0 for any number. */
+  /** `perMinute`: requests per address and host; 0 for no limit. */
   constructor(private readonly perMinute: number) {}
 
-  /** Counts a request; returns what ends it, or undefined where it is one too many. */
+  /** Returns a function that ends the request; undefined if it exceeds a limit. */
   open(address: string, host: string): (() => void) | undefined {
     return this.openOne(this.requests, address, host);
   }
 
-  /** As {@link open}, of a WebSocket. Its handshake is one of the requests of the minute. */
+  /** As {@link open}, for a WebSocket. Its handshake counts as a request. */
   openSocket(address: string, host: string): (() => void) | undefined {
     return this.openOne(this.sockets, address, host);
   }
 
-  /** Counts a request that was refused. */
+  /** Counts a refused request. */
   refused(address: string): void {
     this.refusals.add(networkOf(address));
   }
 
-  /** Whether an address was refused so often that it is not even looked at. */
+  /** Whether an address is blocked for its many refused requests. */
   isRefusedTooOften(address: string): boolean {
     return this.refusals.of(networkOf(address)) >= MAX_REFUSED;
   }

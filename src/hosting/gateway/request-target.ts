@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i;
 
-/** Of several, another program on the way may have looked at another than we would (RFC 9112 section 3.2). */
+/** Another program on the way may have chosen another of several Hosts (RFC 9112 section 3.2). */
 export function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -12,7 +12,7 @@ export function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-/** The target of a request in origin form, with its query; undefined for one that is of another host, or no address at all. */
+/** Request target in origin form; undefined if it is invalid or names another host. */
 export function targetAt({ url = '/', headers }: IncomingMessage): string | undefined {
   if (url.startsWith('/')) return url;
   const [, host, rest = ''] = ABSOLUTE.exec(url) ?? [];

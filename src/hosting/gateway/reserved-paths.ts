@@ -9,24 +9,22 @@ import { bodyOf, sendHtml, sendJson, sendTo } from './answers.js';
 import { NO_SUCH_PATH, passwordPage, roundFailed } from './pages.js';
 import { SiteActions } from './site-actions.js';
 
-/** What every host has below this path, whatever is served on it. */
+/** Path prefix of the gateway on every host. */
 export const RESERVED = '/_atelier/';
 
-/** A request for a host of ours; its target is in origin form. */
 export interface HostedRequest {
   readonly host: HostedHost;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** A request whose address is looked into. */
 export interface ReservedRequest extends HostedRequest {
   readonly url: URL;
 }
 
 const ACTION = /^\/_atelier\/actions\/([a-z][a-z0-9_]{2,63})$/;
 
-/** Signing in and out on hosts of sites, passwords, who looks, and the actions that a site offers. */
+/** Sign-in, sign-out, passwords, viewer and actions, on every host. */
 @Injectable()
 export class ReservedPaths {
   constructor(
@@ -61,7 +59,6 @@ export class ReservedPaths {
     return sendJson(response, 404, NO_SUCH_PATH);
   }
 
-  /** Sends a browser to the sign-in page, to come back to `next`. */
   beginRound({ host, request, response }: HostedRequest, next: string): void {
     const { cookie, state } = this.visits.startRound(request);
     const query = new URLSearchParams({ to: `${host.origin}${next}`, state });
@@ -137,6 +134,6 @@ export class ReservedPaths {
   }
 }
 
-/** Where to go on, on the same host; anything else leads to its beginning. */
+/** Path to continue at, on the same host; anything else becomes /. */
 const nextOf = (next: string | null): string =>
   next && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) && next.length <= 2_000 ? next : '/';

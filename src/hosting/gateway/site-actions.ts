@@ -17,8 +17,8 @@ const MAX_PER_MINUTE = 30;
 const TOKEN_MS = 3_600_000;
 
 /**
- * Actions that a site offers to those who look at it. They run by an exec token of the site, on the authority of who set the
- * list; the token stays here, and browsers never see it.
+ * Actions that a site offers its viewers. They run by an exec token on the authority of whoever set the list; browsers never
+ * see it.
  */
 @Injectable()
 export class SiteActions {
@@ -84,7 +84,7 @@ export class SiteActions {
     }
   }
 
-  /** By a token that still stands, or a new one. */
+  /** Uses a valid token, or creates one. */
   private async callerFor(target: HostedTarget, offered: OfferedActions): Promise<ActionCaller> {
     const kept = this.tokens.get(target.id);
     const isOurs = kept && kept.until > Date.now() && isSame(kept.offered, offered);
@@ -106,7 +106,6 @@ export class SiteActions {
     return caller;
   }
 
-  /** Who looked when it was done, beside on whose authority. */
   private async record(
     { kind, id, organizationId, workspaceId }: HostedTarget,
     { by }: OfferedActions,

@@ -3,10 +3,9 @@ import { sql } from 'kysely';
 import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import type { HostedKind } from './hosting-domain.js';
 
-/** How long the slug of what was deleted is kept for its workspace. */
+/** How long the slug of a deleted target stays reserved for its workspace. */
 const RESERVED_DAYS = 30;
 
-/** What a host name leads to. */
 export type NamedTarget = Pick<Row<'host_name'>, 'kind' | 'target_id'>;
 
 const nameOf = (kind: HostedKind, slug: string) => `${slug}.${kind}s`;
@@ -39,7 +38,7 @@ export class HostNamesStore {
     return rows[0];
   }
 
-  /** False where another has it, or another workspace had it until lately. */
+  /** False if the slug is taken, or reserved for another workspace. */
   async claimSlug(
     unit: UnitOfWork,
     slug: string,
@@ -58,7 +57,7 @@ export class HostNamesStore {
     return rows.length > 0;
   }
 
-  /** Gives up the slugs of a target, but for one that it keeps: no other workspace gets them for a while. */
+  /** Releases the slugs of a target except `kept`. Other workspaces cannot claim them for a while. */
   async releaseSlugs(unit: UnitOfWork, kind: HostedKind, targetId: string, kept?: string): Promise<void> {
     const keptName = kept === undefined ? '' : nameOf(kind, kept);
     await sql`
@@ -75,7 +74,7 @@ export class HostNamesStore {
     );
   }
 
-  /** Of workspaces that are gone: the slugs are reserved from now on, the hosts are forgotten. */
+  /** For deleted workspaces: slugs become reserved, custom hosts are removed. */
   async releaseOrphans(): Promise<void> {
     await sql`
       with custom as (delete from host_name where source = 'custom' and workspace_id is null)

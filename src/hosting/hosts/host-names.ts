@@ -11,10 +11,9 @@ import { requireSlug } from './slugs.js';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** A site or server is deleted: what others keep about it goes with it. */
+/** A site or server was deleted. */
 export const targetReleased = defineEvent<{ kind: HostedKind; id: string }>('hosting.target_released');
 
-/** What a name is claimed for. */
 export interface HostClaim {
   readonly kind: HostedKind;
   readonly targetId: string;
@@ -22,7 +21,6 @@ export interface HostClaim {
   readonly slug: string;
 }
 
-/** Who has which name below the domain of the installation. */
 @Injectable()
 export class HostNames {
   constructor(
@@ -32,12 +30,12 @@ export class HostNames {
     private readonly events: Events,
   ) {}
 
-  /** 409 where there is no domain for hosts. */
+  /** 409 without a domain for hosts. */
   requireUsable(): void {
     this.domain.requireUsable();
   }
 
-  /** 422 for what is no slug, 409 where another has it, or another workspace had it until lately. */
+  /** 422 for an invalid slug, 409 for one that is taken or reserved. */
   async claim(unit: UnitOfWork, claim: HostClaim): Promise<void> {
     this.requireUsable();
     requireSlug(claim.slug);
@@ -46,13 +44,12 @@ export class HostNames {
     await this.changed(unit);
   }
 
-  /** As {@link claim}; the earlier slug is reserved for its workspace for a while. */
+  /** As {@link claim}; the previous slug stays reserved for its workspace. */
   async rename(unit: UnitOfWork, claim: HostClaim): Promise<void> {
     await this.claim(unit, claim);
     await this.names.releaseSlugs(unit, claim.kind, claim.targetId, claim.slug);
   }
 
-  /** Gives up all names of what is deleted. */
   async release(unit: UnitOfWork, kind: HostedKind, targetId: string): Promise<void> {
     await this.names.releaseSlugs(unit, kind, targetId);
     await this.names.removeCustom(unit, kind, targetId);
@@ -60,12 +57,12 @@ export class HostNames {
     await this.changed(unit);
   }
 
-  /** To be called where a target is called otherwise or goes: what is known of hosts is read again, in every process. */
+  /** Call when a target is renamed or deleted: all processes read hosts again. */
   async changed(unit: UnitOfWork): Promise<void> {
     await this.topics.publishWithCommit(unit, hostsTopic());
   }
 
-  /** Null where there is no domain. */
+  /** Null without a domain. */
   urlOf(kind: HostedKind, slug: string): string | null {
     const host = this.domain.hostOf(kind, slug);
     return host === null ? null : this.domain.originOf(host);

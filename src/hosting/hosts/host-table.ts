@@ -5,23 +5,21 @@ import { HostNamesStore } from './host-names.store.js';
 import { type HostedTarget, HostedTargets } from './hosted-targets.js';
 import { HostingDomain } from './hosting-domain.js';
 
-/** Host names, or what they lead to, have changed. */
+/** Host names or their targets have changed. */
 export const hostsTopic = defineTopic('hosting-hosts');
 
-/** A host that something is served on. */
 export interface HostedHost {
   readonly host: string;
   /** Scheme, host and port, as browsers see them. */
   readonly origin: string;
   readonly target: HostedTarget;
-  /** The one version that the host is of; undefined for whichever is live. */
+  /** Undefined for the live version. */
   readonly version: number | undefined;
 }
 
 const MAX_HOSTS = 10_000;
 const TTL_MS = 10 * 60_000;
 
-/** What each host leads to, in memory until hosts change. */
 @Injectable()
 export class HostTable {
   private readonly hosts: TopicCache<HostedHost | null>;
@@ -38,7 +36,7 @@ export class HostTable {
     });
   }
 
-  /** What a host (in lower case, without port) leads to; null for a host of nothing. At once where it is known. */
+  /** Takes a host in lower case without port. Null if it leads nowhere. Synchronous if cached. */
   find(host: string): HostedHost | null | Promise<HostedHost | null> {
     return this.hosts.find(host, () => this.look(host));
   }

@@ -2,14 +2,14 @@ import type { WorkspacePermission } from '../../platform/access/index.js';
 import type { HostedTarget } from './hosted-targets.js';
 import type { HostedKind } from './hosting-domain.js';
 
-/** How sites and servers differ where everything else about them is the same. */
+/** The differences between sites and servers. */
 export interface HostedKindSpec {
   /** The input field that names one. */
   readonly field: `${HostedKind}_id`;
   readonly path: `/${string}`;
   readonly accessPath: `/${string}`;
   readonly read: WorkspacePermission;
-  /** To change it, and to close it to others. */
+  /** To change it, and to narrow its access. */
   readonly manage: WorkspacePermission;
   /** To open it to others. */
   readonly open: WorkspacePermission;

@@ -13,7 +13,7 @@ import { slugify } from './slugs.js';
 
 const MAX_RANDOM = 36 ** 4;
 
-/** The columns that the tables of sites and servers share. */
+/** Columns that the tables of sites and servers share. */
 interface HostedRow {
   readonly id: string;
   readonly name: string;
@@ -23,7 +23,7 @@ interface HostedRow {
   readonly organization_id: string;
 }
 
-/** What sites and servers have in common: a place in a workspace, a name, a slug, actions and an audit trail. */
+/** What sites and servers share: a workspace, a name, a slug, actions and an audit trail. */
 @Injectable()
 export class HostedRegistry {
   constructor(
@@ -34,7 +34,7 @@ export class HostedRegistry {
     private readonly audit: Audit,
   ) {}
 
-  /** To be called while modules start, by the feature that has all of one kind. */
+  /** Call while modules start. */
   addKind(kind: HostedKind, find: (id: string) => Promise<HostedRow | undefined>): void {
     this.targets.add({
       kind,
@@ -54,13 +54,13 @@ export class HostedRegistry {
     return this.targets.require(actor, permission, kind, id);
   }
 
-  /** 404 for a workspace that the caller does not see. */
+  /** 404 if the caller does not see the workspace. */
   async requireListing(actor: Actor, permission: WorkspacePermission, workspaceId?: string): Promise<void> {
     requireScope(actor, permission);
     if (workspaceId) await this.workspaces.require(actor, permission, workspaceId);
   }
 
-  /** The row of a new site or server. 409 where there is no domain for hosts. */
+  /** Common columns of a new site or server. 409 without a domain for hosts. */
   async draft(
     actor: Actor,
     permission: WorkspacePermission,
@@ -75,7 +75,7 @@ export class HostedRegistry {
     return { id: newId(), workspace_id, name, slug, created_by: actor.id };
   }
 
-  /** No other transaction adds to the workspace until this one ends. */
+  /** Serializes additions to the workspace. */
   async lockWorkspace(
     unit: UnitOfWork,
     actor: Actor,
@@ -85,7 +85,7 @@ export class HostedRegistry {
     await this.workspaces.requireLocked(unit, actor, permission, id);
   }
 
-  /** Gives a new site or server its slug. 409 where that is taken. */
+  /** Claims the slug. 409 if it is taken. */
   async claim(
     unit: UnitOfWork,
     kind: HostedKind,
@@ -94,7 +94,7 @@ export class HostedRegistry {
     await this.names.claim(unit, { kind, targetId: id, workspaceId: workspace_id, slug });
   }
 
-  /** To be called where a name or a slug was given. 409 where the slug is taken. */
+  /** Call where a name or slug may change. 409 if the slug is taken. */
   async rename(
     unit: UnitOfWork,
     kind: HostedKind,
@@ -106,12 +106,11 @@ export class HostedRegistry {
     else if (name !== undefined) await this.names.changed(unit);
   }
 
-  /** Gives up all names of what is deleted. */
   async release(unit: UnitOfWork, kind: HostedKind, id: string): Promise<void> {
     await this.names.release(unit, kind, id);
   }
 
-  /** 422 for an action that does not exist. */
+  /** 422 for unknown actions. */
   requireActions(names: readonly string[]): void {
     for (const name of names) {
       if (this.catalog.get(name)) continue;
@@ -121,7 +120,6 @@ export class HostedRegistry {
     }
   }
 
-  /** Adds an audit entry, see {@link Audit.record}. */
   async record(
     unit: UnitOfWork,
     actor: Actor,

@@ -5,7 +5,7 @@ import { NotFound, unseenAs } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import type { HostedKind } from './hosting-domain.js';
 
-/** A site or a server, as far as its hosts and who may open it are concerned. */
+/** The part of a site or server that hosts and access depend on. */
 export interface HostedTarget {
   readonly kind: HostedKind;
   readonly id: string;
@@ -16,10 +16,9 @@ export interface HostedTarget {
   readonly createdBy: string;
 }
 
-/** The feature that has all of one kind. */
 export interface HostedTargetSource {
   readonly kind: HostedKind;
-  /** Undefined for one that is not there, or was deleted. */
+  /** Undefined if it does not exist. */
   find(id: string): Promise<HostedTarget | undefined>;
 }
 
@@ -28,7 +27,7 @@ const tenant = ({ workspaceId, organizationId }: HostedTarget) => ({
   organization_id: organizationId,
 });
 
-/** Features with hosts of their own register here while modules start. */
+/** Registry of sites and servers by kind, filled while modules start. */
 @Injectable()
 export class HostedTargets {
   private readonly sources = new Map<HostedKind, HostedTargetSource>();
@@ -44,7 +43,7 @@ export class HostedTargets {
     return this.sources.get(kind)?.find(id);
   }
 
-  /** 404 where the caller does not see it; 403 where their role or key is too low. */
+  /** 404 if the caller does not see it, 403 if their role or key is insufficient. */
   async require(
     actor: Actor,
     permission: WorkspacePermission,

@@ -9,20 +9,19 @@ import { isolationOf } from './isolation.js';
 export const HOSTED_KINDS = ['site', 'server'] as const;
 export type HostedKind = (typeof HOSTED_KINDS)[number];
 
-/** What a host below the domain of the installation says. */
 export interface HostLabel {
   readonly kind: HostedKind;
   readonly slug: string;
-  /** The version that the host is of; undefined for the one that is live. */
+  /** Undefined for the live version. */
   readonly version: number | undefined;
 }
 
 const VERSION_LABEL = /^v([1-9]\d{0,8})--([a-z0-9-]+)$/;
 
-/** The domain below which sites and servers have their hosts, each an origin of its own. */
+/** Domain below which each site and server has a host, and so an origin, of its own. */
 @Injectable()
 export class HostingDomain implements OnModuleInit {
-  /** Undefined where the service is reached by an IP address, and no other domain is set. */
+  /** Undefined if the service is reached by IP address and HOSTING_DOMAIN is not set. */
   readonly domain: string | undefined;
   readonly scheme: string;
   private readonly port: string;
@@ -53,7 +52,7 @@ export class HostingDomain implements OnModuleInit {
     return this.scheme === 'https:';
   }
 
-  /** 409 where there is no domain. */
+  /** 409 without a domain. */
   requireUsable(): void {
     if (this.domain === undefined)
       throw new Conflict(
@@ -61,7 +60,7 @@ export class HostingDomain implements OnModuleInit {
       );
   }
 
-  /** The host of a slug, of its live version or of one version; null where there is no domain. */
+  /** Host of the live version, or of one version. Null without a domain. */
   hostOf(kind: HostedKind, slug: string, version?: number): string | null {
     if (this.domain === undefined) return null;
     const label = version === undefined ? slug : `v${version}--${slug}`;
@@ -72,12 +71,12 @@ export class HostingDomain implements OnModuleInit {
     return `${this.scheme}//${host}${this.port}`;
   }
 
-  /** Whether a host lies in the part of the domain that is for sites and servers. */
+  /** Whether a host lies below `sites.` or `servers.` of the domain. */
   holds(host: string): boolean {
     return this.domain !== undefined && HOSTED_KINDS.some(kind => this.isBelow(host, kind));
   }
 
-  /** What a host below the domain says; undefined for any other. */
+  /** Undefined for hosts elsewhere. */
   read(host: string): HostLabel | undefined {
     if (this.domain === undefined) return undefined;
     for (const kind of HOSTED_KINDS) {
@@ -95,7 +94,7 @@ export class HostingDomain implements OnModuleInit {
   }
 }
 
-/** A host as a request names it, in lower case, without port and final dot. */
+/** Normalizes a Host header: lower case, without port and final dot. */
 export const hostNameOf = (host: string): string =>
   host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 

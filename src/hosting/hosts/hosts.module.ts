@@ -8,7 +8,6 @@ import { HostedTargets } from './hosted-targets.js';
 import { HostingDomain } from './hosting-domain.js';
 import { LongPolls } from './long-polls.js';
 
-/** Which host leads to which site or server. */
 @Module({
   imports: [CoreModule],
   providers: [HostingDomain, HostNamesStore, HostNames, HostTable, HostedTargets, HostedRegistry, LongPolls],

@@ -2,19 +2,19 @@ import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { dryRun } from '../../platform/database/index.js';
 import { Subscription, type Topic, Topics } from '../../platform/topics/index.js';
 
-/** Holds requests until something is in the state that their callers wait for. */
+/** Holds requests until the state that their callers wait for. */
 @Injectable()
 export class LongPolls implements BeforeApplicationShutdown {
   private readonly closing = new AbortController();
 
   constructor(private readonly topics: Topics) {}
 
-  /** Callers that wait get what there is now, and ask again elsewhere. */
+  /** Waiting callers get the current state, and ask again elsewhere. */
   beforeApplicationShutdown(): void {
     this.closing.abort();
   }
 
-  /** Reads again at each publication of `topic`, until `isDone` or for `seconds`; returns what was read last. */
+  /** Reads again at each publication of `topic`, until `isDone` or for `seconds`. Returns the last result. */
   async wait<T>(
     topic: Topic,
     seconds: number,

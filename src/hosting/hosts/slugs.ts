@@ -1,6 +1,6 @@
 import { Invalid } from '../../platform/errors/index.js';
 
-/** Never with `--`, which divides the number of a version from the slug. */
+/** Never contains `--`, which separates version number and slug in hosts. */
 export const SLUG = /^(?=.{1,40}$)[a-z0-9](-?[a-z0-9])*$/;
 export const SLUG_HINT =
   'takes 1 to 40 small letters, digits and single hyphens, and begins and ends with a letter or digit';
@@ -11,13 +11,13 @@ const RESERVED = new Set(
   security abuse postmaster hostmaster webmaster atelier`.split(/\s+/),
 );
 
-/** 422 for what cannot be a slug. */
+/** 422 for an invalid or reserved slug. */
 export function requireSlug(slug: string): void {
   if (!SLUG.test(slug)) throw new Invalid(`slug ${SLUG_HINT}`);
   if (RESERVED.has(slug)) throw new Invalid(`The slug ${slug} is reserved; choose another one`);
 }
 
-/** A slug made of a name; empty where nothing of it can be used. */
+/** Empty if the name has no usable character. */
 export function slugify(name: string): string {
   const letters = name
     .normalize('NFKD')

@@ -12,7 +12,6 @@ import { BuildLogView, ReadBuildLog } from './sites.dto.js';
 
 const MAX_LINES = 500;
 
-/** What builds of sites print, as it comes and afterwards. */
 @Injectable()
 export class BuildLogService {
   constructor(
@@ -61,7 +60,6 @@ export class BuildLogService {
   }
 }
 
-/** The log of one build, and its end. */
 class BuildLog implements EventLog {
   readonly topic: Topic;
 

@@ -7,7 +7,6 @@ import { isOpen } from './records/version-states.js';
 import type { VersionRow } from './records/versions.store.js';
 import type { SiteView, VersionView } from './sites.dto.js';
 
-/** Sites and versions as the interface shows them. */
 @Injectable()
 export class SiteViews {
   constructor(private readonly names: HostNames) {}

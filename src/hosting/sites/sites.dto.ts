@@ -28,7 +28,7 @@ const PRESETS = [
 ] as const;
 const NODE_MEMORY = { min: 128, max: 16_384, example: 1024 };
 
-/** How a site is built; what is null is found out. */
+/** Build settings; null ones are detected. */
 class BuildSettings extends WorkspaceId {
   @Field.choice('What kind of project it is; null: found out by its package.json', PRESETS, {
     optional: true,

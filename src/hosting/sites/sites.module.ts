@@ -31,7 +31,6 @@ import { SiteStorage } from './storage/site-storage.js';
 import { StoredBytesStore } from './storage/stored-bytes.store.js';
 import { VersionsService } from './versions.service.js';
 
-/** Sites: built from a folder of a workspace, kept by version, one of which is live. */
 @Module({
   imports: [
     BullModule.registerQueue({ name: BUILDS }),

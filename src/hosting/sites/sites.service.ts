@@ -12,7 +12,6 @@ import { type SiteChanges, SitesStore } from './records/sites.store.js';
 import { SiteViews } from './site-views.js';
 import { CreateSite, ListSites, LockSite, SiteId, SitePage, SiteView, UpdateSite } from './sites.dto.js';
 
-/** Sites: what they are made of, where they are, and what keeps versions from going live. */
 @Injectable()
 export class SitesService implements OnModuleInit {
   constructor(
@@ -213,7 +212,6 @@ export class SitesService implements OnModuleInit {
   }
 }
 
-/** What of the settings was given. */
 function settingsOf(input: Partial<CreateSite>): SiteChanges {
   const { preset, install_command, build_command, output_dir, spa, node_memory } = input;
   const given = Object.entries({ preset, install_command, build_command, spa, node_memory }).filter(

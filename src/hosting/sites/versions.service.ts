@@ -26,7 +26,6 @@ import {
 const MAX_QUEUED = 10;
 const NO_VERSION = { 404: 'No such site or version' };
 
-/** Versions of a site: built once, never changed, and live one at a time. */
 @Injectable()
 export class VersionsService {
   constructor(

@@ -12,7 +12,6 @@ import { MoveServer, ServerView } from './servers.dto.js';
 
 const WAITING = 'With wait=30 the answer comes when it runs or has failed to; else at once.';
 
-/** Starts, stops and restarts servers. */
 @Injectable()
 export class ServerMovesService {
   constructor(
@@ -100,7 +99,7 @@ export class ServerMovesService {
     });
   }
 
-  /** As it stands once it neither starts nor stops, or after `wait` seconds. */
+  /** Waits until the server neither starts nor stops, for `wait` seconds at most. */
   private async settled(view: ServerView, wait = 0): Promise<ServerView> {
     const { id } = view;
     if (wait === 0 || dryRun()) return view;

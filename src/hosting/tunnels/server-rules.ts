@@ -8,7 +8,6 @@ import { type ServerChanges, type ServerRow, ServersStore } from './records/serv
 import { ServerEnv } from './running/server-env.js';
 import type { CreateServer } from './servers.dto.js';
 
-/** What servers may be, and how many. */
 @Injectable()
 export class ServerRules {
   constructor(
@@ -18,7 +17,7 @@ export class ServerRules {
     private readonly hosted: HostedRegistry,
   ) {}
 
-  /** What of the settings was given; 422 for what cannot be. */
+  /** Columns for the given settings. 422 for invalid ones. */
   settingsOf(server: Pick<ServerRow, 'id' | 'env_sealed'>, input: Partial<CreateServer>): ServerChanges {
     const { restart, health_path, overlap, sleep_after_seconds, port, host_header } = input;
     const { memory_bytes, actions, connections, install_command } = input;
@@ -41,14 +40,14 @@ export class ServerRules {
     return { ...Object.fromEntries(given), ...(input.env && this.env.changed(server, input.env)) };
   }
 
-  /** 409 where the workspace has as many as it may. */
+  /** 409 if the workspace has its maximum of servers. */
   async requireRoom(unit: UnitOfWork, workspaceId: string): Promise<void> {
     const { servers: most } = this.config.workspaceLimits;
     if ((await this.servers.count(unit, workspaceId)) >= most)
       throw new Conflict(`The workspace has ${most} servers, as many as it may; delete one`);
   }
 
-  /** 409 where as many of the organization run as may. */
+  /** 409 if the organization runs its maximum of servers. */
   async start(unit: UnitOfWork, actor: Actor, server: ServerRow): Promise<void> {
     const { organization: most } = this.config.serverLimits;
     if ((await this.servers.countWanted(unit, server)) >= most)

@@ -5,7 +5,6 @@ import { type InstanceRow, InstancesStore } from './records/instances.store.js';
 import type { ServerRow } from './records/servers.store.js';
 import type { ServerInstanceView, ServerView } from './servers.dto.js';
 
-/** Servers as the interface shows them. */
 @Injectable()
 export class ServerViews {
   constructor(

@@ -56,7 +56,7 @@ const CONNECTIONS =
   'Connections whose credentials its requests get, by provider or name, on the authority of whoever started it';
 const RESTART = 'When it is started again after it has ended';
 
-/** How a server is run; whatever is absent when one is made is null, or the first choice. */
+/** Absent settings are null, or the first choice. */
 class ServerSettings extends WorkspaceId {
   @Field.text('The folder of the workspace in which the command runs; empty: its root', {
     ...FOLDER,

@@ -12,7 +12,7 @@ import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
 import { CreateServer, ListServers, ServerId, ServerPage, ServerView, UpdateServer } from './servers.dto.js';
 
-/** What a process that runs goes by: a change of these starts another one. */
+/** Changes of these columns restart the program. */
 const NEEDS_RESTART = new Set([
   'command',
   'install_command',
@@ -26,7 +26,6 @@ const NEEDS_RESTART = new Set([
   'connections',
 ]);
 
-/** Servers: what they run, and where they answer. */
 @Injectable()
 export class ServersService implements OnModuleInit {
   constructor(

@@ -34,7 +34,6 @@ import { ServerInstances } from './serving/server-instances.js';
 import { ServerTraffic } from './serving/server-traffic.js';
 import { TunnelsController } from './tunnels.controller.js';
 
-/** Servers: programs of workspaces that run for long, each on a host of its own. */
 @Module({
   imports: [
     CoreModule,

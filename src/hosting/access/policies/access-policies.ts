@@ -6,13 +6,12 @@ import type { HostedTarget } from '../../hosts/index.js';
 import type { AccessPolicy } from './access-policy.js';
 import { AccessPolicyStore } from './access-policy.store.js';
 
-/** Who may open a site or server has changed, or what an organization allows; by the id of either. */
+/** Published by id of a target whose access changed, or of an organization whose limit changed. */
 export const hostedAccessTopic = defineTopic('hosted-access');
 
 const MAX_POLICIES = 5_000;
 const TTL_MS = 10 * 60_000;
 
-/** Who may open what, in memory until it changes. */
 @Injectable()
 export class AccessPolicies {
   private readonly policies: TopicCache<AccessPolicy>;
@@ -25,12 +24,12 @@ export class AccessPolicies {
     this.policies = new TopicCache(topics, kinds, { max: MAX_POLICIES, ttlMs: TTL_MS });
   }
 
-  /** At once where it is known. */
+  /** Synchronous if cached. */
   of(target: HostedTarget): AccessPolicy | Promise<AccessPolicy> {
     return this.policies.find(`${target.kind} ${target.id}`, () => this.store.of(target));
   }
 
-  /** To be called in the transaction that changes who may open something: what is open is checked again everywhere. */
+  /** Call in the transaction that changes access: all processes then check open exchanges again. */
   async changed(unit: UnitOfWork, id: string): Promise<void> {
     await this.topics.publishWithCommit(unit, hostedAccessTopic(id));
   }

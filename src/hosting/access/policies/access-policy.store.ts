@@ -26,10 +26,10 @@ declare global {
 type Queries = Pick<Database, 'tables'>;
 type Target = Pick<HostedTarget, 'kind' | 'id' | 'workspaceId'>;
 
-/** What is set; the rest follows from it. */
+/** The settings of a policy, without what is derived. */
 export type AccessSettings = Omit<AccessPolicy, 'policy_version' | 'max_exposure' | 'sharing_off'>;
 
-/** Of what was never set. */
+/** Policy of targets whose access was never set. */
 const DEFAULTS: AccessSettings = {
   mode: 'workspace',
   emails: [],
@@ -83,7 +83,7 @@ export class AccessPolicyStore {
     };
   }
 
-  /** Visits and tickets of the policy before end with it. */
+  /** Ends visits and tickets of the previous policy. */
   async set(unit: UnitOfWork, target: Target, settings: AccessSettings, actorId: string): Promise<void> {
     const { kind, id, workspaceId } = target;
     const { mode, emails, password_hash, link_hash, sealed_link, identity, allowed_origins, versions } =
@@ -102,7 +102,6 @@ export class AccessPolicyStore {
     await this.endVisits(unit, kind, id);
   }
 
-  /** Everything about who may open something that is deleted. */
   async remove(unit: UnitOfWork, kind: HostedKind, id: string): Promise<void> {
     await sql`delete from hosted_access where target_kind = ${kind} and target_id = ${id}`.execute(
       unit.tables(),
@@ -132,7 +131,7 @@ export class AccessPolicyStore {
         updated_at = now()`.execute(unit.tables());
   }
 
-  /** What people from outside may open, of those that the caller may close; with `all`, of the whole organization. */
+  /** Targets open to outsiders that the caller may close; with `all`, those of the whole organization. */
   async listOutward(
     actor: Actor,
     kind: HostedKind,
@@ -161,7 +160,6 @@ export class AccessPolicyStore {
   }
 }
 
-/** Something that people from outside may open. */
 export type OutwardRow = Pick<
   Row<'hosted_access'>,
   'target_id' | 'mode' | 'created_at' | 'updated_at' | 'updated_by' | 'workspace_id'

@@ -1,7 +1,7 @@
 import type { OrganizationRole, WorkspaceRole } from '../../../platform/access/index.js';
 import type { HostedTarget } from '../../hosts/index.js';
 
-/** Who may open something, from the fewest to the most. */
+/** Access modes, narrowest first. */
 export const ACCESS_MODES = [
   'private',
   'workspace',
@@ -13,11 +13,10 @@ export const ACCESS_MODES = [
 ] as const;
 export type AccessMode = (typeof ACCESS_MODES)[number];
 
-/** What an organization allows at most; `link` includes passwords. */
+/** Widest access that an organization allows; `link` includes passwords. */
 export const EXPOSURE_LIMITS = ['org', 'restricted', 'link', 'public'] as const;
 export type ExposureLimit = (typeof EXPOSURE_LIMITS)[number];
 
-/** What a site or server is told of who looks at it. */
 export const IDENTITIES = ['none', 'id', 'profile'] as const;
 export type Identity = (typeof IDENTITIES)[number];
 
@@ -26,7 +25,7 @@ export interface PublicPreview {
   readonly description: string | null;
 }
 
-/** Who may open one site or server, as it was set, and what limits that. */
+/** Access settings of a site or server, with the limits that apply. */
 export interface AccessPolicy {
   readonly mode: AccessMode;
   readonly emails: readonly string[];
@@ -37,17 +36,15 @@ export interface AccessPolicy {
   readonly allowed_origins: readonly string[];
   readonly public_preview: PublicPreview | null;
   readonly versions: 'workspace' | 'same';
-  /** Visits of another version do not count. */
+  /** Visits of another policy version do not count. */
   readonly policy_version: string;
   readonly max_exposure: ExposureLimit;
-  /** Whether the workspace has sharing turned off. */
   readonly sharing_off: boolean;
 }
 
-/** Somebody who is signed in, as far as it decides what they may open. */
 export interface Onlooker {
   readonly user_id: string;
-  /** In the workspace; null where they do not see it. */
+  /** Role in the workspace; null for outsiders. */
   readonly role: WorkspaceRole | null;
   readonly organization_role: OrganizationRole | null;
   readonly email: string;
@@ -64,13 +61,11 @@ const RANK: Record<AccessMode | ExposureLimit, number> = {
   public: 5,
 };
 
-/** Whether a mode opens more than the organization allows. */
 export const exceeds = (mode: AccessMode, limit: ExposureLimit): boolean => RANK[mode] > RANK[limit];
 
-/** Whether a mode lets in people from outside of the organization. */
 export const isOutward = (mode: AccessMode): boolean => exceeds(mode, 'org');
 
-/** The mode that holds, for the live version or for one by its number: what is not allowed any more is as if it were closed. */
+/** The mode in effect, for one version or the live one. A mode that is no longer allowed counts as `workspace`. */
 export function modeOf(policy: AccessPolicy, version: number | undefined): AccessMode {
   const { mode, max_exposure, sharing_off, versions } = policy;
   const isSuspended = exceeds(mode, max_exposure) || (sharing_off && isOutward(mode));
@@ -79,7 +74,7 @@ export function modeOf(policy: AccessPolicy, version: number | undefined): Acces
   return isNarrowed ? 'workspace' : held;
 }
 
-/** Whether somebody who is signed in may open it. Members of the workspace may unless it is private. */
+/** Whether a signed-in person may open the target. Members may unless it is private. */
 export function mayOpen(
   { emails }: AccessPolicy,
   mode: AccessMode,

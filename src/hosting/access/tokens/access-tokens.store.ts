@@ -11,7 +11,7 @@ type Target = Pick<HostedTarget, 'kind' | 'id'>;
 export class AccessTokensStore {
   constructor(private readonly database: Database) {}
 
-  /** What its maker may in the workspace by now; undefined for a token that is unknown, over, or of something else. */
+  /** The current role of the token's creator. Undefined for unknown, expired or foreign tokens. */
   async find(
     hash: string,
     { kind, id }: Target,
@@ -47,7 +47,6 @@ export class AccessTokensStore {
       .where(sql<boolean>`expires_at > now()`);
   }
 
-  /** False where there is no such token. */
   async remove(unit: UnitOfWork, { kind, id }: Target, tokenId: string): Promise<boolean> {
     const { rows } = await sql`
       delete from hosted_token where id = ${tokenId} and target_kind = ${kind} and target_id = ${id} returning id`.execute(

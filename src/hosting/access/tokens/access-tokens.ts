@@ -14,7 +14,7 @@ import { AccessTokensStore } from './access-tokens.store.js';
 
 const PREFIX = 'ath_';
 const TOKEN = /^ath_[\w-]{43}$/;
-/** Of WebSockets, to which browsers can give no header. */
+/** Browsers cannot set headers on WebSockets, so the token is sent as a subprotocol. */
 const SUBPROTOCOL = 'atelier.access.';
 const MAX_TOKENS = 5_000;
 const TTL_MS = 30_000;
@@ -22,7 +22,7 @@ const DAY_MS = 24 * 3_600_000;
 
 export const newAccessToken = (): string => PREFIX + randomSecret();
 
-/** Tokens with which programs open one site or server. Each is good while whoever made it could make another. */
+/** Tokens with which programs open a site or server. Valid while their creator could create another. */
 @Injectable()
 export class AccessTokens {
   private readonly tokens: TopicCache<boolean>;
@@ -35,7 +35,7 @@ export class AccessTokens {
     this.tokens = new TopicCache(topics, kinds, { max: MAX_TOKENS, ttlMs: TTL_MS });
   }
 
-  /** Whether a token opens `target`; at once where that is known. */
+  /** Synchronous if cached. */
   opens(token: string, target: HostedTarget): boolean | Promise<boolean> {
     if (!TOKEN.test(token)) return false;
     return this.tokens.find(`${target.id} ${token}`, () => this.look(token, target));
@@ -52,7 +52,7 @@ export class AccessTokens {
   }
 }
 
-/** The token that a request shows: a header, or a subprotocol of a WebSocket. */
+/** Reads the token from the header or the WebSocket subprotocol. */
 export function shownToken(headers: NodeJS.Dict<string | string[]>): string | undefined {
   const { 'x-atelier-access': header, 'sec-websocket-protocol': protocols = '' } = headers;
   if (header !== undefined) return String(header);

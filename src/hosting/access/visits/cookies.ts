@@ -1,18 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A cookie of ours on the hosts of sites and servers. */
 export type CookieName = 'visit' | 'start' | 'round';
 
-/** How long a browser remembers each, in seconds. */
 const LIVES: Record<CookieName, number> = { visit: 12 * 3600, start: 600, round: 30 };
 /** What one of ours looks like. */
 const VALUE = /^[\w-]{1,64}$/;
-/** A neighbour may have set more of our name than there is room for. */
+/** Neighbouring hosts may set cookies of the same name. */
 const MAX_TRIED = 8;
 
 /**
- * Cookies of visits. Under HTTPS their prefix keeps neighbouring hosts from setting them (RFC 6265bis); where there is none,
- * as on http://*.localhost, all of the name are tried.
+ * Visit cookies. Under HTTPS their `__Host-` prefix keeps neighbours from setting them (RFC 6265bis); without it, all values
+ * are tried.
  */
 export class HostedCookies {
   constructor(private readonly isSecure: boolean) {}
@@ -21,7 +19,6 @@ export class HostedCookies {
     return `${this.isSecure ? '__Host-' : ''}atl_${name}`;
   }
 
-  /** All values of that name that could be ours. */
   read({ cookie = '' }: IncomingHttpHeaders, name: CookieName): string[] {
     const prefix = `${this.nameOf(name)}=`;
     return cookie

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A request as far as it says where it comes from. */
 export interface Asked {
   readonly method?: string | undefined;
   readonly headers: IncomingHttpHeaders;
@@ -8,7 +7,7 @@ export interface Asked {
 
 const isSafe = ({ method = 'GET' }: Asked): boolean => method === 'GET' || method === 'HEAD';
 
-/** Whether a person follows an address in a tab of their own: in a frame, nobody is asked to sign in. */
+/** Whether a person opens an address in a tab of their own. Frames are never asked to sign in. */
 export function isNavigation(request: Asked): boolean {
   if (!isSafe(request)) return false;
   const { 'sec-fetch-mode': mode, 'sec-fetch-dest': dest, accept = '' } = request.headers;
@@ -17,8 +16,8 @@ export function isNavigation(request: Asked): boolean {
 }
 
 /**
- * Whether a cookie of a request counts: only where the host itself made it, an origin that is allowed to, or a person who
- * followed a link. Sites are neighbours (same-site), so SameSite cookies come with the requests of others, too.
+ * Whether a request's cookies count: sent by its own origin, an allowed one, or a navigation. Neighbours are same-site, so
+ * SameSite does not help.
  */
 export function cookieCounts(request: Asked, ownOrigin: string, allowedOrigins: readonly string[]): boolean {
   const { 'sec-fetch-site': site, origin } = request.headers;
@@ -27,7 +26,7 @@ export function cookieCounts(request: Asked, ownOrigin: string, allowedOrigins: 
   return isNavigation(request);
 }
 
-/** Whether the page of this very host made the request; what no other site may do in its name. */
+/** Whether the request comes from a page of this host. */
 export function isSameOrigin({ headers }: Asked, ownOrigin: string): boolean {
   const { 'sec-fetch-site': site, origin } = headers;
   if (origin !== undefined) return origin === ownOrigin;
@@ -37,5 +36,5 @@ export function isSameOrigin({ headers }: Asked, ownOrigin: string): boolean {
 const BOT =
   /bot\b|crawl|spider|slurp|preview|facebookexternalhit|embedly|whatsapp|skypeuripreview|discord|telegram|mastodon|link-?expander/i;
 
-/** Programs that read a page to show what it is about, and never sign in. */
+/** Crawlers and link previews, which never sign in. */
 export const isBot = ({ headers }: Asked): boolean => BOT.test(headers['user-agent'] ?? '');

@@ -5,7 +5,7 @@ import { Database, newId, type Row } from '../../../platform/database/index.js';
 import type { HostedTarget } from '../../hosts/index.js';
 import type { Onlooker } from '../policies/access-policy.js';
 
-/** How long a browser may come again without signing in anew; and how long it has to come from the sign-in page. */
+/** Lifetime of a visit, and of the ticket that starts one. */
 const VISIT_HOURS = 12;
 const TICKET_SECONDS = 60;
 
@@ -13,10 +13,9 @@ export type VisitKind = 'sign_in' | 'password' | 'link';
 
 type Target = Pick<HostedTarget, 'kind' | 'id' | 'workspaceId'>;
 
-/** A visit, and what its visitor may by now. */
 export interface VisitRow extends Pick<Row<'hosted_visit'>, 'id' | 'policy_version' | 'session_id'> {
   readonly how: VisitKind;
-  /** Null for a visitor without an account. */
+  /** Null for visitors without an account. */
   readonly visitor: (Onlooker & { readonly name: string }) | null;
 }
 
@@ -24,14 +23,13 @@ interface Found extends Pick<VisitRow, 'id' | 'how' | 'policy_version' | 'sessio
   name: string | null;
 }
 
-/** A ticket that was spent: it makes one visit. */
 export type SpentTicket = Pick<Row<'visit_ticket'>, 'user_id' | 'session_id' | 'path'>;
 
 @Injectable()
 export class VisitsStore {
   constructor(private readonly database: Database) {}
 
-  /** Undefined for one that has ended, by itself or with the sign-in that it stands on. */
+  /** Undefined if the visit or its session has ended. */
   async find(hash: string, { kind, id }: Target): Promise<VisitRow | undefined> {
     const { rows } = await sql<Found>`
       select v.id, v.how, v.policy_version, v.session_id, v.user_id, u.name, u.email,
@@ -52,7 +50,6 @@ export class VisitsStore {
     return { id: visitId, how, policy_version: String(policy_version), session_id, visitor };
   }
 
-  /** Somebody who is signed in, as they stand to what they want to open. */
   async onlooker(userId: string, { workspaceId }: Target): Promise<Onlooker | undefined> {
     const { rows } = await sql<Onlooker>`
       select u.id as user_id, u.email, u.email_verified_at is not null as email_verified, ${roleOf(sql.ref('u.id'))} as role,
@@ -63,7 +60,7 @@ export class VisitsStore {
     return rows[0];
   }
 
-  /** Of the policy of that version: where another one holds by now, the visit does not count. */
+  /** A visit of an outdated policy version does not count. */
   async begin(
     hash: string,
     { kind, id, workspaceId }: Target,
@@ -76,7 +73,6 @@ export class VisitsStore {
         now() + make_interval(hours => ${VISIT_HOURS}))`.execute(this.database.tables());
   }
 
-  /** False where there was none. */
   async end(hashes: readonly string[], targetId: string): Promise<boolean> {
     const { rows } = await sql`
       delete from hosted_visit where hash = any(${[...hashes]}::text[]) and target_id = ${targetId} returning id`.execute(
@@ -97,7 +93,7 @@ export class VisitsStore {
         now() + make_interval(secs => ${TICKET_SECONDS}))`.execute(this.database.tables());
   }
 
-  /** Spends a ticket, once, for the browser and on the host that it is for; one that comes from elsewhere stays as it was. */
+  /** Spends a ticket once, if its browser and host match. Otherwise the ticket stays valid. */
   async spend(
     hash: string,
     { kind, id }: Target,

@@ -17,11 +17,13 @@ import { type VisitKind, type VisitRow, VisitsStore } from './visits.store.js';
 const isNonce = (value: string): boolean => /^[\w-]{43}$/.test(value);
 
 const MAX_VISITS = 10_000;
-/** A change that nothing publishes, as of somebody's e-mail address, counts after so long; as does one while the database is away. */
+/**
+ * Bounds how late unpublished changes count, such as a new e-mail address, and how long visits last while the database is away.
+ */
 const TTL_MS = 30_000;
 const HOUR_MS = 3_600_000;
 
-/** Browsers that were let in. A cookie names the visit; what its visitor may is looked up, and remembered until it may have changed. */
+/** Visits of browsers that were let in. A visitor's rights are cached until they may have changed. */
 @Injectable()
 export class Visits {
   readonly cookies: HostedCookies;
@@ -37,7 +39,6 @@ export class Visits {
     this.visits = new TopicCache(topics, kinds, { max: MAX_VISITS, ttlMs: TTL_MS });
   }
 
-  /** The visits that the cookies of a request name. */
   async of({ headers }: Asked, target: HostedTarget): Promise<VisitRow[]> {
     const found: VisitRow[] = [];
     for (const secret of this.cookies.read(headers, 'visit')) {
@@ -49,7 +50,6 @@ export class Visits {
     return found;
   }
 
-  /** Begins a visit; returns its cookie. */
   async begin(
     target: HostedTarget,
     visit: { how: VisitKind; userId?: string; sessionId?: string; policyVersion: string },
@@ -59,22 +59,18 @@ export class Visits {
     return this.cookies.set('visit', secret);
   }
 
-  /** Ends the visits that the cookies of a request name. */
   async end({ headers }: Asked, { id }: HostedTarget): Promise<void> {
     const hashes = this.cookies.read(headers, 'visit').map(hashSecret);
     if (await this.store.end(hashes, id)) this.topics.publish(hostedAccessTopic(id));
   }
 
-  /**
-   * Begins a round to the sign-in page: the browser keeps a nonce, and its hash goes with it. A browser that has one keeps
-   * it, for rounds in several tabs at once.
-   */
+  /** Starts a round trip to the sign-in page. A nonce that the browser has is kept, for rounds in several tabs. */
   startRound({ headers }: Asked): { cookie: string; state: string } {
     const nonce = this.cookies.read(headers, 'start').find(isNonce) ?? randomSecret();
     return { cookie: this.cookies.set('start', nonce), state: hashSecret(nonce) };
   }
 
-  /** A ticket for the one browser whose nonce has this hash. */
+  /** Creates a ticket for the browser whose nonce has this hash. */
   async ticketFor(
     { host, target }: HostedHost,
     ticket: { userId: string; sessionId: string; state: string; path: string },
@@ -84,7 +80,7 @@ export class Visits {
     return secret;
   }
 
-  /** Trades a ticket for a visit. Undefined where it is of another browser, was used, or is over. */
+  /** Trades a ticket for a visit. Undefined if it was spent, has expired, or belongs to another browser. */
   async enter(
     request: Asked,
     { host, target }: HostedHost,

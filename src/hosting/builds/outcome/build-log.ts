@@ -2,25 +2,24 @@ import { stripVTControlCharacters } from 'node:util';
 
 const MEBIBYTE = 1024 * 1024;
 export const MAX_LOG_BYTES = 4 * MEBIBYTE;
-/** Who prints more is not building. */
+/** More output than this ends a build. */
 const MAX_PRINTED_BYTES = 256 * MEBIBYTE;
 /** Of the end, however long the log is. */
 const KEPT_CHARACTERS = 16 * 1024;
 
 export type LogStream = 'stdout' | 'stderr' | 'system';
 
-/** Passes on the beginning of what a build prints, and keeps its end. */
+/** Forwards the beginning of the output of a build, and keeps its end. */
 export class BuildLog {
   private printed = 0;
   private isCut = false;
   private end = '';
 
-  /** Called once, when far too much was printed. */
+  /** Called once, when a build has printed too much. */
   onFlood: () => void = () => undefined;
 
   constructor(private readonly pass: (stream: LogStream, text: string) => void) {}
 
-  /** A line of ours, however long the log is. */
   say(line: string): void {
     this.pass('system', `${line}\n`);
   }
@@ -43,7 +42,7 @@ export class BuildLog {
     this.say(`\n… The log is longer than ${MAX_LOG_BYTES / MEBIBYTE} MiB; the rest of it is left out.`);
   }
 
-  /** The last of what was printed since `forgetTail`, as plain text. */
+  /** Plain text printed last, since `forgetTail`. */
   tail(): string {
     return stripVTControlCharacters(this.end);
   }

@@ -4,21 +4,17 @@ import { unreachedHost } from '../../../workspaces/egress/index.js';
 const MAX_LINES = 15;
 const MAX_CHARACTERS = 2000;
 
-/** How a phase of a build ended, and what it had. */
 export interface Ended {
   readonly what: 'install' | 'build';
   readonly command: string;
   readonly result: Pick<SandboxResult, 'exit_code' | 'signal' | 'ended_by' | 'limit'>;
-  /** The end of the log. */
   readonly tail: string;
   /** Connections that were refused, in sentences. */
   readonly refused: readonly string[];
   readonly limits: { readonly seconds: number; readonly memoryBytes: number; readonly processes: number };
-  /** How a host gets to be reached. */
   readonly advice: string;
 }
 
-/** Why a phase failed, in sentences, with the last lines of its log. */
 export function explainFailure(ended: Ended): string {
   const lines = lastLines(ended.tail);
   return lines === '' ? reasonOf(ended) : `${reasonOf(ended)}\n\n${lines}`;
@@ -49,7 +45,7 @@ function reasonOf({ what, command, result, tail, refused, limits, advice }: Ende
   return `${name} failed with ${code} ("${command}").`;
 }
 
-/** A host that programs asked for by name; null where the log names none. */
+/** Host that could not be resolved, according to the log; null if none. */
 function unreached(what: Ended['what'], tail: string, advice: string): string | null {
   const host = unreachedHost(tail);
   if (!host) return null;

@@ -1,4 +1,4 @@
-/** A project cannot be built as it is; `reason` is one sentence or more for whoever publishes it. */
+/** The project cannot be built. `reason` is shown to its publisher. */
 export class BuildFailure extends Error {
   override readonly name = 'BuildFailure';
 

@@ -6,25 +6,17 @@ import { dependenciesOf, nodeOutputs, type Preset, type Project, presets } from 
 import type { DetectedProject, ProjectFinding, ProjectSettings } from './project.js';
 
 const MANIFEST = 'package.json';
-/** Names of presets beside those of frameworks. */
+/** Presets that are not frameworks. */
 const PLAIN = ['static', 'node'];
 
-/**
- * What a folder is that is published as it is, told without a look into it; undefined where its manifest decides.
- *
- * @throws BuildFailure
- */
+/** A folder published as it is, recognized without reading it; undefined if its manifest decides. Throws BuildFailure. */
 export function plainFolder(settings: ProjectSettings, hasManifest: boolean): DetectedProject | undefined {
   requirePreset(settings.preset);
   const isPlain = settings.preset === 'static' || !(hasManifest || wantsBuild(settings));
   return isPlain ? staticFolder(outputOf(settings), []) : undefined;
 }
 
-/**
- * What a folder is and what makes a site of it. Reads a few files; what is in the folder is never run.
- *
- * @throws BuildFailure
- */
+/** Detects the kind of project from a few files, and runs nothing. Throws BuildFailure. */
 export async function detectProject(folder: string, settings: ProjectSettings): Promise<DetectedProject> {
   const reader = new ManifestReader(folder);
   const manifest = await reader.manifest(MANIFEST);
@@ -85,14 +77,13 @@ function staticFolder(output: string | undefined, findings: ProjectFinding[]): D
   return { preset: 'static', needsBuild: false, output: path, outputs: [path], findings };
 }
 
-/** What there is to say where a project with a manifest is published as it is. */
 function unbuilt(scripts: ReadonlyMap<string, string>): ProjectFinding[] {
   if (scripts.size === 0) return [];
   const message = `${MANIFEST} has no script "build", so the folder is published as it is.`;
   return [{ level: 'warning', file: MANIFEST, message }];
 }
 
-/** A folder without a manifest in which a person wants a command to be run, such as `make`. */
+/** A folder without a manifest, built by a command such as `make`. */
 function fromCommand(
   command: string | undefined,
   { preset }: ProjectSettings,

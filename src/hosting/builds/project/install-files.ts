@@ -7,7 +7,7 @@ import { filterNpmrc } from './npmrc.js';
 const MAX_MANIFESTS = 500;
 const MAX_DEPTH = 20;
 
-/** Of a manifest, what says which packages are needed: no scripts, and nothing that runs. */
+/** Fields of a manifest that name packages. Nothing that runs. */
 const MANIFEST_FIELDS = [
   'name',
   'version',
@@ -30,7 +30,7 @@ const MANIFEST_FIELDS = [
   'dependenciesMeta',
   'pnpm',
 ];
-/** Of `pnpm-workspace.yaml`. */
+/** Fields of `pnpm-workspace.yaml`. */
 const PNPM_FIELDS = [
   'packages',
   'catalog',
@@ -55,7 +55,7 @@ const PNPM_FIELDS = [
   'preferWorkspacePackages',
   'ignoredOptionalDependencies',
 ];
-/** Of `.yarnrc.yml`. */
+/** Fields of `.yarnrc.yml`. */
 const YARN_FIELDS = [
   'packageExtensions',
   'catalog',
@@ -68,16 +68,14 @@ const YARN_FIELDS = [
 const LISTS = ['dependencies', 'devDependencies', 'optionalDependencies', 'overrides', 'resolutions', 'pnpm'];
 const LOCAL = /^(?:file|link|portal):(.*)$|^((?:\.{1,2}|~)?\/.*)$/;
 
-/** All that an installation is given. */
 export interface InstallFiles {
   /** By path relative to the project's folder. */
   readonly files: ReadonlyMap<string, string>;
-  /** Folders that can have a `node_modules`; '' is the project's own. */
+  /** Folders that may have a `node_modules`; '' is the project's own. */
   readonly folders: string[];
   /** All registries that are named, and the one for packages that no other is named for. */
   readonly registries: readonly string[];
   readonly registry: string | undefined;
-  /** Settings of `.npmrc` that were left out. */
   readonly leftOut: readonly string[];
 }
 
@@ -108,7 +106,7 @@ export async function installFiles(reader: ManifestReader, lock: string | undefi
   return { files, folders, registries: [...new Set(registries)], registry, leftOut: npmrc.leftOut };
 }
 
-/** The manifest of the project, and those of its parts where it has any. */
+/** Manifests of the project and of its workspaces. */
 async function manifestsOf(reader: ManifestReader): Promise<string[]> {
   const root = (await reader.manifest('package.json')) ?? {};
   const hasParts =
@@ -143,7 +141,7 @@ function requireInside(list: unknown, folder: string, file: string): void {
   }
 }
 
-/** Paths that dependencies lead to, also in nested overrides. */
+/** Local paths of dependencies, also in nested overrides. */
 function localsIn(value: unknown, depth = 0): string[] {
   if (typeof value === 'string') {
     const [, named, bare] = LOCAL.exec(value) ?? [];
@@ -171,7 +169,7 @@ function pnpmWorkspace(settings: JsonObject): string {
   return stringify(taken);
 }
 
-/** Registries by scope. */
+/** Registry by scope. */
 function yarnScopes(settings: JsonObject | undefined): Map<string, string> {
   const { npmScopes } = settings ?? {};
   const scopes = typeof npmScopes === 'object' && npmScopes !== null ? Object.entries(npmScopes) : [];
@@ -183,7 +181,7 @@ function yarnScopes(settings: JsonObject | undefined): Map<string, string> {
   );
 }
 
-/** Registries alone, without the tokens beside them. */
+/** Registries only, without the tokens beside them. */
 function yarnRegistries(settings: JsonObject): JsonObject {
   const scopes = [...yarnScopes(settings)].map(([scope, npmRegistryServer]) => [
     scope,

@@ -8,14 +8,11 @@ const MAX_FILE_BYTES = 256 * 1024;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Files of a project, which nobody trusts: regular files of a sane size, never what a link points to. */
+/** Reads files of an untrusted project: regular files of limited size, never through links. */
 export class ManifestReader {
   private readonly files: WorkspaceFs;
 
-  /**
-   * @param root a trusted path
-   * @param folder the project's folder, relative to `root` and not trusted
-   */
+  /** @param root a trusted path; `folder` is relative to it, and not trusted */
   constructor(
     root: string,
     private readonly folder = '',
@@ -23,7 +20,7 @@ export class ManifestReader {
     this.files = new WorkspaceFs(root, { maxFileBytes: MAX_LOCK_BYTES });
   }
 
-  /** Undefined where there is none; throws BuildFailure for what is no manifest. */
+  /** Undefined if there is none. Throws BuildFailure if it is invalid. */
   async manifest(at: string): Promise<JsonObject | undefined> {
     const text = await this.text(at, MAX_MANIFEST_BYTES);
     if (text === undefined) return undefined;
@@ -37,7 +34,6 @@ export class ManifestReader {
     return this.text(at, MAX_LOCK_BYTES);
   }
 
-  /** A file of settings. */
   settings(at: string): Promise<string | undefined> {
     return this.text(at, MAX_FILE_BYTES);
   }
@@ -46,7 +42,7 @@ export class ManifestReader {
     return (await this.files.find(this.within(at))) !== null;
   }
 
-  /** All paths below the project's folder, relative to it, that are regular files. */
+  /** Paths of all regular files, relative to the project's folder. */
   async list(): Promise<string[]> {
     const entries = await this.files.listAll(this.folder);
     const files = entries.filter(({ type }) => type === 'file');
@@ -77,7 +73,6 @@ function parsed(file: string, text: string): unknown {
   }
 }
 
-/** The entries of an object of strings, such as `scripts`; none for anything else. */
 export function stringsOf(value: unknown): Map<string, string> {
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
   return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));

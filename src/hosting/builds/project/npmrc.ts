@@ -1,4 +1,4 @@
-/** Settings that say how dependencies are laid out. What names files, programs, proxies or tokens is not among them. */
+/** Settings about the layout of dependencies. None that name files, programs, proxies or tokens. */
 const TAKEN = new Set([
   'auto-install-peers',
   'dedupe-peer-dependents',
@@ -24,17 +24,16 @@ const REGISTRY = /^(?:@[\w.~-]+:)?registry$/;
 const PLAIN_VALUE = /^[\w@*.:/!~+-]+$/;
 
 export interface FilteredNpmrc {
-  /** What an installation may go by. */
   readonly text: string;
   /** Registries that it names, as it names them. */
   readonly registries: string[];
-  /** Where packages come from for which it names no other. */
+  /** Default registry. */
   readonly registry: string | undefined;
   /** Names of settings that were left out. */
   readonly leftOut: string[];
 }
 
-/** Takes what is harmless of an `.npmrc`. */
+/** Keeps the harmless settings of an `.npmrc`. */
 export function filterNpmrc(text: string): FilteredNpmrc {
   const lines: string[] = [];
   const registries: string[] = [];

@@ -3,7 +3,7 @@ import type { ProjectFinding } from './project.js';
 
 export interface PackageManager {
   readonly name: 'npm' | 'pnpm' | 'yarn';
-  /** Version to install; npm is there already. */
+  /** Undefined for npm, which is installed already. */
   readonly version: string | undefined;
   /** Path of the lock file; undefined where there is none. */
   readonly lock: string | undefined;
@@ -14,7 +14,7 @@ const PNPM = '10.34.9';
 /** For lock files of the form 6.0, which later ones do not read. */
 const PNPM_BEFORE = '8.15.9';
 const YARN_CLASSIC = '1.22.22';
-/** By the greatest version of a lock file that each writes: a newer one would change it. */
+/** By the greatest lock file version that each writes: a newer Yarn would change the file. */
 const YARNS = [
   [6, '3.8.7'],
   [8, '4.13.0'],
@@ -29,7 +29,7 @@ const LOCKS = [
   ['package-lock.json', 'npm'],
 ] as const;
 
-/** By the lock file that is there; where there are several, by the one that `packageManager` in package.json names. */
+/** Chosen by lock file; among several, by `packageManager` in package.json. */
 export async function managerOf(
   reader: ManifestReader,
   manifest: JsonObject,
@@ -53,7 +53,7 @@ export async function managerOf(
   return { name, lock: lock?.file, version: await versionOf(name, named, lock?.file, reader) };
 }
 
-/** `packageManager` as `pnpm@9.15.0+sha512.…`; undefined for another form. */
+/** Reads `packageManager`, such as `pnpm@9.15.0+sha512.…`. Undefined for other forms. */
 function namedIn({
   packageManager,
 }: JsonObject): { name: PackageManager['name']; version: string } | undefined {
@@ -77,7 +77,7 @@ async function versionOf(
   return YARNS.find(([version]) => Number(written) <= version)?.[1];
 }
 
-/** Whether there is anything to install, or parts to link. */
+/** Whether there is anything to install or to link. */
 export function needsInstall(manifest: JsonObject, manager: PackageManager): boolean {
   return manager.lock !== undefined || manifest.workspaces !== undefined || hasDependencies(manifest);
 }
@@ -87,7 +87,7 @@ function hasDependencies(manifest: JsonObject): boolean {
   return lists.some(list => typeof list === 'object' && list !== null && Object.keys(list).length > 0);
 }
 
-/** The command that installs what the lock file names, without running any script of a package. */
+/** Installs what the lock file names, without running scripts of packages. */
 export function installCommand({ name, lock, version }: PackageManager): string {
   if (name === 'pnpm') return `pnpm install ${lock ? '--frozen-lockfile' : '--no-frozen-lockfile'}`;
   if (name === 'npm') return lock ? 'npm ci' : 'npm install';

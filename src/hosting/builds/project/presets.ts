@@ -2,31 +2,29 @@ import { BuildFailure } from './build-failure.js';
 import type { JsonObject, ManifestReader } from './manifest-reader.js';
 import { stringsOf } from './manifest-reader.js';
 
-/** What a preset is asked about. */
 export interface Project {
   readonly reader: ManifestReader;
   readonly manifest: JsonObject;
   readonly scripts: ReadonlyMap<string, string>;
   readonly dependencies: ReadonlySet<string>;
-  /** A person said where the result will be, and so that there is one. */
+  /** Whether a person set the output folder. */
   readonly isOutputSet: boolean;
 }
 
 export interface Preset {
   readonly name: string;
-  /** The package that tells it from others. */
+  /** Package by which the framework is recognized. */
   readonly dependency: string;
   readonly outputs: readonly string[];
-  /** For projects without a script `build`. */
   readonly build: string;
   readonly spa?: boolean;
-  /** The script to run rather than `build`, where there is it. */
+  /** Script that is preferred to `build`, if the project has it. */
   readonly script?: string;
   /** Throws BuildFailure where it would make no folder of files. */
   readonly check?: (project: Project) => Promise<void> | void;
 }
 
-/** In the order in which they are looked for: several stand on Vite. */
+/** In order of detection: several frameworks use Vite. */
 export const presets: readonly Preset[] = [
   { name: 'astro', dependency: 'astro', outputs: ['dist'], build: 'astro build' },
   { name: 'next', dependency: 'next', outputs: ['out'], build: 'next build', check: requireExport },
@@ -51,7 +49,7 @@ export const presets: readonly Preset[] = [
   { name: 'vite', dependency: 'vite', outputs: ['dist'], build: 'vite build', spa: true },
 ];
 
-/** A project of no known framework. */
+/** Output folders of projects without a known framework. */
 export const nodeOutputs = ['dist', 'build', 'out', 'public'];
 
 const NEXT_CONFIGS = [
@@ -90,7 +88,7 @@ function requireStaticAdapter({ dependencies, isOutputSet }: Project): void {
   );
 }
 
-/** Good enough to tell a setting from one that is commented out. */
+/** Rough: tells settings from commented ones. */
 function withoutComments(text: string): string {
   let kept = '';
   let at = 0;

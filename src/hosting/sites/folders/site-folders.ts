@@ -6,10 +6,10 @@ import { BlobBatch, BlobFolder } from '#libs/static-site/index.js';
 import { atOnce, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../../platform/config/index.js';
 
-/** What stands in a folder longer than this, and belongs to nothing, was left by a process that died. */
+/** Unused folders older than this were left by a dead process. */
 const LEFT_MS = 3_600_000;
 
-/** Where sites and builds have their files. Nothing that a user names is part of a path. */
+/** Files of sites and builds. Paths contain nothing that a user names. */
 @Injectable()
 export class SiteFolders {
   private readonly sites: string;
@@ -24,13 +24,11 @@ export class SiteFolders {
     return new BlobFolder(path.join(this.sites, siteId, 'blobs'));
   }
 
-  /** For many files of one version. */
   batchFor(blobs: BlobFolder): BlobBatch {
     const flush = (folder: string) => new WorkspaceFs(folder, { maxFileBytes: 0 }).flush();
     return new BlobBatch(blobs, { atOnce, flush });
   }
 
-  /** The folder of one build, which nobody else uses. */
   buildOf(versionId: string): string {
     return path.join(this.builds, versionId);
   }
@@ -39,7 +37,7 @@ export class SiteFolders {
     await mkdir(this.builds, { recursive: true, mode: 0o711 });
   }
 
-  /** Whatever the build has made of it: folders without permissions, and deeper than a path can be. */
+  /** Also removes folders without permissions, or deeper than the longest path. */
   async removeBuild(versionId: string): Promise<void> {
     try {
       await new WorkspaceFs(this.builds, { maxFileBytes: 0 }).remove(versionId, { recursive: true });
@@ -52,7 +50,7 @@ export class SiteFolders {
     return readFile(this.manifestOf(siteId, hash));
   }
 
-  /** Durable and whole when this resolves. */
+  /** Durable when it resolves. */
   async writeManifest(siteId: string, hash: string, encoded: Buffer): Promise<void> {
     const target = this.manifestOf(siteId, hash);
     await mkdir(path.dirname(target), { recursive: true });
@@ -73,7 +71,7 @@ export class SiteFolders {
     }
   }
 
-  /** Removes all others. No build of the site may be under way. */
+  /** Removes all other manifests. Requires that no build of the site is running. */
   async keepManifests(siteId: string, hashes: ReadonlySet<string>): Promise<void> {
     const folder = path.dirname(this.manifestOf(siteId, ''));
     for (const name of await namesIn(folder)) {
@@ -82,12 +80,11 @@ export class SiteFolders {
     }
   }
 
-  /** Ids of all sites that have files here. */
   async sitesOnDisk(): Promise<string[]> {
     return (await namesIn(this.sites)).filter(name => isUuid(name));
   }
 
-  /** Ids of versions whose builds have had a folder here for a while. */
+  /** Version ids whose build folders have existed for a while. */
   async buildsOnDisk(): Promise<string[]> {
     const ids = (await namesIn(this.builds)).filter(name => isUuid(name));
     const isLeft = await Promise.all(ids.map(id => isOlder(this.buildOf(id), LEFT_MS)));

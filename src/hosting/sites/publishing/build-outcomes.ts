@@ -15,7 +15,6 @@ import { BuildQueue } from './build-queue.js';
 
 const UNEXPECTED = 'The build failed because of a fault on our side; try again.';
 
-/** Records how builds end, and makes versions live. */
 @Injectable()
 export class BuildOutcomes {
   constructor(
@@ -26,7 +25,7 @@ export class BuildOutcomes {
     private readonly events: Events,
   ) {}
 
-  /** Returns whether the version went live; undefined where the attempt may not write any more. */
+  /** Undefined if the attempt is outdated. Otherwise tells whether the version went live. */
   async built(attempt: BuildAttempt, built: BuiltVersion): Promise<Promotion | undefined> {
     return this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, attempt.site_id);
@@ -49,7 +48,7 @@ export class BuildOutcomes {
     });
   }
 
-  /** The job of a build failed for good, whatever attempt was at it. */
+  /** The job of a build failed permanently, in whatever attempt. */
   async abandoned(ids: VersionIds): Promise<void> {
     await this.database.transaction(async unit => {
       if (await this.versions.abandon(unit, ids.version_id, UNEXPECTED))
@@ -58,13 +57,12 @@ export class BuildOutcomes {
     });
   }
 
-  /** Enters the time of an attempt into the ledger, however it ended. */
   async charge(site: SiteRow, { created_by: actorId }: BuildAttempt, seconds: number): Promise<void> {
     const { organization_id: organizationId, workspace_id: workspaceId } = site;
     await enterBuild(this.database, { organizationId, workspaceId, actorId, seconds });
   }
 
-  /** `by` promotes it by hand. */
+  /** `by`: the person who promoted it; null for automatic promotion. */
   async promote(
     unit: UnitOfWork,
     ids: VersionIds,
@@ -74,7 +72,7 @@ export class BuildOutcomes {
     await this.events.publish(unit, sitePromoted, { ...ids, id: newId(), by });
   }
 
-  /** `site` is locked in the transaction. */
+  /** Requires that `site` is locked. */
   private async decide(unit: UnitOfWork, site: SiteRow, ids: VersionIds): Promise<Promotion> {
     const version = await this.versions.require(site.id, ids.version_id, unit);
     const promotion = promotionOf(factsOf(site, version));

@@ -5,21 +5,19 @@ import { Leases } from '../../../platform/leases/index.js';
 import type { VersionIds } from '../records/site-events.js';
 import { VersionsStore } from '../records/versions.store.js';
 
-/** The queue of versions that are built, and of sites that are removed. */
 export const BUILDS = 'builds';
 
 export const buildSite = defineJob('build_site', { queue: BUILDS, payload: ['version_id', 'site_id'] });
 
-/** Makes the compressed forms of the files of a version that is built. */
+/** Compresses the files of a built version. */
 export const compressVersion = defineJob('compress_site_version', {
   queue: BUILDS,
   payload: ['version_id', 'site_id'],
 });
 
-/** Removes the files of a site that was deleted. */
 export const removeSite = defineJob('remove_site', { queue: BUILDS, payload: ['site_id'] });
 
-/** Queues builds, and those whose process was lost again: the queue itself would notice half a minute later. */
+/** Queues builds. Requeues those of lost processes at once: the queue itself would notice half a minute later. */
 @Injectable()
 export class BuildQueue implements OnModuleInit {
   constructor(
@@ -37,7 +35,7 @@ export class BuildQueue implements OnModuleInit {
     await this.jobs.enqueue(unit, buildSite, newId(), { ...ids });
   }
 
-  /** To be called where a build of the site has ended: versions wait for one another. */
+  /** Call when a build of the site ends: versions wait for one another. */
   async addNext(unit: UnitOfWork, site_id: string): Promise<void> {
     const version_id = await this.versions.nextQueued(unit, site_id);
     if (version_id) await this.add(unit, { version_id, site_id });

@@ -5,12 +5,12 @@ import type { BuildAttempt, VersionsStore } from '../records/versions.store.js';
 
 const FLUSH_MS = 200;
 const PROGRESS_MS = 500;
-/** Pieces that wait to be stored; a build that prints faster than they are is held up by nothing, so what is over is left out. */
+/** Output beyond this is dropped while it waits to be stored. */
 const MAX_PENDING_BYTES = 1024 * 1024;
 
 type Piece = Pick<LogLine, 'stream' | 'text'>;
 
-/** What one build tells while it runs: its log and its progress, stored in batches. */
+/** Log and progress of a build, stored in batches. */
 export class BuildReports {
   private pending: Piece[] = [];
   private pendingBytes = 0;
@@ -25,7 +25,6 @@ export class BuildReports {
     private readonly log: Log,
   ) {}
 
-  /** Adds what was printed. */
   print(stream: Piece['stream'], text: string): void {
     if (this.pendingBytes > MAX_PENDING_BYTES) return;
     this.pendingBytes += text.length;
@@ -45,7 +44,7 @@ export class BuildReports {
     this.print('system', text);
   }
 
-  /** Begins a phase, or tells how far it is; between two times that are close to one another, only the first is stored. */
+  /** Progress reports in quick succession are dropped, unless `isNew` starts a phase. */
   async progress(progress: BuildProgress, isNew = false): Promise<void> {
     const now = Date.now();
     if (!isNew && now - this.reportedAt < PROGRESS_MS) return;
@@ -53,7 +52,6 @@ export class BuildReports {
     await this.versions.report(this.attempt, progress);
   }
 
-  /** Resolves when all that was printed is stored. */
   async end(): Promise<void> {
     this.flush();
     await this.storing;

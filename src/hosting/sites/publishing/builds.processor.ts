@@ -5,7 +5,6 @@ import { BUILDS, buildSite, compressVersion, removeSite } from './build-queue.js
 import { SiteBuilds } from './site-builds.js';
 import { VersionForms } from './version-forms.js';
 
-/** Builds versions of sites. */
 @Processor(BUILDS, fairWorkerOptions())
 export class BuildsProcessor extends JobProcessor {
   constructor(runner: JobRunner, builds: SiteBuilds, outcomes: BuildOutcomes, forms: VersionForms) {

@@ -22,40 +22,37 @@ const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
 const MAX_RULES_BYTES = 1024 * 1024;
 const RESERVED = ['_atelier'];
 
-/** Files that are to be published: all of them below one folder. */
 export interface Output {
   readonly files: WorkspaceFs;
-  /** Where the site begins; '' is all. */
+  /** Root of the site; '' is the whole. */
   readonly path: string;
   /** Regular files. */
   readonly entries: readonly Entry[];
-  /** Paths of what else is there, and is left out. */
+  /** Paths that are left out. */
   readonly skipped: readonly string[];
   /** The folder that findings name those paths in; '' for the whole. */
   readonly folder: string;
-  /** What cannot be read as it is: the rest is published, or all of it is refused. */
+  /** Unreadable files are left out, or fail the build. */
   readonly unreadable: 'left out' | 'refused';
 }
 
-/** What is to be collected, and who hears of it. */
 export interface Collecting {
   readonly site: SiteRow;
   readonly project: DetectedProject;
   readonly output: Output;
-  /** Versions before, whose names and forms are remembered. */
+  /** Manifests of earlier versions, whose names and compressed forms are reused. */
   readonly earlier: readonly Manifest[];
   readonly findings: readonly Finding[];
   readonly reports: BuildReports;
   readonly signal: AbortSignal;
 }
 
-/** A version, and how many bytes it added to what is stored. */
 export interface Collected {
   readonly built: BuiltVersion;
   readonly added: number;
 }
 
-/** Takes files into the blobs of a site, while others may still change them. */
+/** Stores the files of a site as blobs, while others may still change them. */
 @Injectable()
 export class Collection {
   constructor(
@@ -132,7 +129,7 @@ export class Collection {
   }
 }
 
-/** The path of a file that is left out; throws for what ends the build. */
+/** Path of a file that is left out. Rethrows errors that end the build. */
 function refused(path: string, error: unknown, { unreadable }: Output): string {
   if (!(error instanceof WorkspaceFsError) || error.code === 'no_space') throw error;
   if (unreadable === 'refused')

@@ -12,10 +12,7 @@ import {
 import type { OpenFile } from '#libs/workspace-fs/index.js';
 import { BuildFailure } from '../../builds/index.js';
 
-/**
- * Takes files of one version into blobs. What browsers keep for a year gets its compressed forms at once; the others have those
- * that an earlier version had, or get theirs later.
- */
+/** Stores files of a version as blobs. Files that browsers keep for a year are compressed at once, others later. */
 export class Intake {
   private readonly forms = new Map<string, CompressedSizes>();
   private left: number;
@@ -32,7 +29,7 @@ export class Intake {
         if (br !== undefined || gz !== undefined) this.forms.set(hash, { br, gz });
   }
 
-  /** Throws BuildFailure where there are too many bytes. */
+  /** Throws BuildFailure if the site exceeds its size limit. */
   async take(file: OpenFile): Promise<CollectedFile> {
     const { path } = file.entry;
     const type = mediaTypeOf(path);
@@ -49,7 +46,7 @@ export class Intake {
     return { path, hash, size, type, ...made };
   }
 
-  /** All of it is durable when this resolves. */
+  /** Durable when it resolves. */
   async place(): Promise<void> {
     await this.batch.place();
     await this.blobs.sync();

@@ -12,7 +12,6 @@ import { Collection, type Output } from './collection.js';
 import { below, SiteSources, type Source } from './site-source.js';
 import { Snapshots } from './snapshot.js';
 
-/** One attempt at a version. */
 interface Building {
   readonly site: SiteRow;
   readonly versionId: string;
@@ -20,14 +19,13 @@ interface Building {
   readonly signal: AbortSignal;
 }
 
-/** What a site is made of. */
 interface Prepared {
   readonly project: DetectedProject;
   readonly output: Output;
   readonly findings: readonly Finding[];
 }
 
-/** One build: what has to be installed and built of a folder, and what comes out of it. */
+/** Builds one version from the folder of a site. */
 @Injectable()
 export class SiteBuild {
   constructor(
@@ -40,23 +38,21 @@ export class SiteBuild {
     private readonly storage: SiteStorage,
   ) {}
 
-  /** Removes all files of a site that was deleted. */
   async forget(siteId: string): Promise<void> {
     await this.folders.removeSite(siteId);
     await this.projects.forget(siteId);
   }
 
-  /** To be called where a build failed: what it stored counts until it is removed. */
+  /** Call when a build failed: its files count until they are removed. */
   measure(site: SiteRow): Promise<void> {
     return this.storage.measure(site);
   }
 
-  /** Removes the folder of a build that has ended. */
   clean(versionId: string): Promise<void> {
     return this.folders.removeBuild(versionId);
   }
 
-  /** Throws BuildFailure, or the reason of the signal. What a lost attempt left is removed first. */
+  /** Removes leftovers of lost attempts first. Throws BuildFailure, or the abort reason. */
   async run(
     site: SiteRow,
     versionId: string,
@@ -84,7 +80,7 @@ export class SiteBuild {
     return built;
   }
 
-  /** A folder as it is, read where it lies: each of its files as it is when it is read. */
+  /** Publishes the folder as it is, without a snapshot. */
   private async taken(
     { site, reports }: Building,
     { files, entries }: Source,
@@ -102,7 +98,6 @@ export class SiteBuild {
     };
   }
 
-  /** What a build makes of a snapshot of the folder. */
   private async made({ site, versionId, reports, signal }: Building, source: Source): Promise<Prepared> {
     const findings = await this.snapshots.take(site, versionId, source, reports, signal);
     const folder = path.join(this.folders.buildOf(versionId), site.folder);
@@ -136,7 +131,7 @@ export class SiteBuild {
 const sayWhatItIs = (reports: BuildReports, { preset }: DetectedProject): void =>
   reports.say(`The folder is taken for: ${preset}.`);
 
-/** What can be published, and the paths of links, devices and pipes. */
+/** Separates regular files from links, devices and pipes. */
 function sorted(entries: readonly Entry[]): Pick<Output, 'entries' | 'skipped'> {
   const others = entries.filter(({ type }) => type !== 'file' && type !== 'directory');
   return {

@@ -14,16 +14,15 @@ import { BuildOutcomes } from './build-outcomes.js';
 import { BuildReports } from './build-reports.js';
 import { SiteBuild } from './site-build.js';
 
-/** A build whose process was lost is begun once more. */
+/** How often a build is repeated after its process was lost. */
 const MAX_LOSSES = 1;
 const HANDOVER_MS = 500;
 const RETRY_MS = 2000;
 
-/** Builds versions, one of a site at a time, and ends them one way or another. */
+/** Builds versions, one per site at a time, and records how they end. */
 @Injectable()
 export class SiteBuilds implements BeforeApplicationShutdown {
   private readonly limit: ConcurrencyLimit;
-  /** Versions that are being built in this process. */
   private readonly active = new Map<string, Promise<unknown>>();
   private readonly closing = new AbortController();
 
@@ -60,7 +59,7 @@ export class SiteBuilds implements BeforeApplicationShutdown {
     }
   }
 
-  /** Gives up what it builds while the database is still there, so that others begin it anew. */
+  /** Gives up running builds while the database is still reachable, so that others repeat them. */
   async beforeApplicationShutdown(): Promise<void> {
     this.closing.abort(new Error('The service is stopping'));
     await Promise.allSettled(this.active.values());
@@ -131,7 +130,7 @@ export class SiteBuilds implements BeforeApplicationShutdown {
     await this.outcomes.failed(attempt, reason);
   }
 
-  /** Aborts when the attempt may not write any more. */
+  /** The signal is aborted when the attempt becomes outdated. */
   private watch(attempt: BuildAttempt): { signal: AbortSignal; close: () => void } {
     const lost = new AbortController();
     const look = async () => {
@@ -148,7 +147,7 @@ export class SiteBuilds implements BeforeApplicationShutdown {
 
 const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
-/** What to tell people; undefined for what is worth another try. */
+/** Explanation for people; undefined for errors worth a retry. */
 function explain(error: unknown): string | undefined {
   if (error instanceof BuildFailure) return error.reason;
   if (problemOf(error) instanceof InsufficientStorage)

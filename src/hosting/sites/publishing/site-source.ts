@@ -6,11 +6,10 @@ import { BuildFailure } from '../../builds/index.js';
 import type { SiteRow } from '../records/sites.store.js';
 import type { Finding } from '../records/versions.store.js';
 
-/** Made anew by builds, or no business of theirs. */
+/** Recreated by builds, or irrelevant to them. */
 const LEFT_OUT = new Set(['.git', 'node_modules', '.atelier']);
 const MAX_NAMED = 20;
 
-/** The folder of a site in its workspace, as it was looked at. */
 export interface Source {
   /** The whole workspace, to which programs and people write meanwhile. */
   readonly files: WorkspaceFs;
@@ -18,7 +17,6 @@ export interface Source {
   readonly hasManifest: boolean;
 }
 
-/** Looks at what people have put into the folder of a site. */
 @Injectable()
 export class SiteSources {
   constructor(
@@ -47,11 +45,11 @@ export class SiteSources {
   }
 }
 
-/** A path in a folder, `''` being the workspace itself. */
+/** Joins paths; '' is the workspace itself. */
 export const below = (folder: string, path: string): string =>
   folder === '' || path === '' ? folder || path : `${folder}/${path}`;
 
-/** What was left out of a source, in words. */
+/** Findings about files that were left out. */
 export function leftOut(skipped: readonly string[], folder: string): Finding[] {
   const within = (path: string) => path.slice(folder ? folder.length + 1 : 0);
   const findings: Finding[] = skipped.slice(0, MAX_NAMED).map(path => ({

@@ -10,7 +10,7 @@ import { below, leftOut, type Source } from './site-source.js';
 
 const BATCH = { files: 128, bytes: 16 * 1024 * 1024 };
 
-/** Copies the folder of a site aside, where programs of its build may change it. */
+/** Copies the folder of a site to where its build may change it. */
 @Injectable()
 export class Snapshots {
   constructor(
@@ -19,7 +19,7 @@ export class Snapshots {
     private readonly folders: SiteFolders,
   ) {}
 
-  /** The copy is below the same path in the folder of the build. What an earlier build put into the output is left out. */
+  /** Keeps the path of the folder. Leaves out the output of earlier builds. */
   async take(
     site: SiteRow,
     versionId: string,
@@ -71,7 +71,7 @@ export class Snapshots {
   }
 }
 
-/** Where there is nothing to build, the output is what there is. */
+/** Without a manifest there is nothing to build, and the output folder is the source. */
 function withoutOutput({ entries, hasManifest }: Source, { folder, output_dir }: SiteRow): readonly Entry[] {
   if (!output_dir || !hasManifest) return entries;
   const output = below(folder, output_dir);

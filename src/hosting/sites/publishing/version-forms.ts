@@ -22,10 +22,7 @@ import { SiteStorage } from '../storage/site-storage.js';
 const BATCH = { files: 256, bytes: 32 * 1024 * 1024 };
 const AT_ONCE = 4;
 
-/**
- * Makes the compressed forms of versions that are built. Until then their files are served as they are; then the version gets a
- * manifest that names the forms.
- */
+/** Compresses the files of built versions, which are served uncompressed until then. Replaces the manifest. */
 @Injectable()
 export class VersionForms {
   constructor(
@@ -94,7 +91,7 @@ export class VersionForms {
   }
 }
 
-/** Whether a file may get forms that it does not have. */
+/** Whether a file should be compressed, and is not yet. */
 export const awaitsForms = ({ size, type, br, gz }: SiteFile): boolean =>
   br === undefined && gz === undefined && isWorthCompressing(size, type);
 

@@ -12,7 +12,6 @@ export interface LogLine {
   readonly created_at: string;
 }
 
-/** What builds print. */
 @Injectable()
 export class BuildLogStore {
   constructor(
@@ -20,7 +19,7 @@ export class BuildLogStore {
     private readonly topics: Topics,
   ) {}
 
-  /** Adds pieces, in order; nothing where the attempt may not write any more. */
+  /** Keeps order. Adds nothing if the attempt is outdated. */
   async append(
     { id, attempt }: BuildAttempt,
     pieces: readonly Pick<LogLine, 'stream' | 'text'>[],
@@ -46,7 +45,7 @@ export class BuildLogStore {
     return rows;
   }
 
-  /** The number of the newest line, 0 where there is none. */
+  /** 0 without lines. */
   async newest(versionId: string): Promise<number> {
     const { rows } = await sql<{ id: number }>`
       select coalesce(max(id), 0) as id from site_version_log where version_id = ${versionId}`.execute(

@@ -2,15 +2,14 @@ import type { SiteRow } from './sites.store.js';
 import type { VersionState } from './version-states.js';
 import type { VersionRow } from './versions.store.js';
 
-/** What decides whether a version goes live by itself. */
 export interface PromotionFacts {
   readonly number: number;
   readonly state: VersionState;
   readonly auto_promote: boolean;
-  /** Whether it was decided: it went live, or was left as it is. */
+  /** `skipped`: decided against. */
   readonly promotion: 'none' | 'done' | 'skipped';
   readonly promotion_reason: string | null;
-  /** The number of the version that is live; null: none is. */
+  /** Null if no version is live. */
   readonly live_number: number | null;
   readonly is_locked: boolean;
   readonly lock_reason: string | null;
@@ -18,13 +17,12 @@ export interface PromotionFacts {
   readonly pause_reason: string | null;
 }
 
-/** Whether a version goes live by itself, or did, and why. */
 export interface Promotion {
   readonly will: boolean;
   readonly reason: string;
 }
 
-/** The rule, as things stand: a version that is built now goes live exactly if `will` is true. */
+/** A version built now goes live exactly if `will` is true. */
 export function promotionOf(facts: PromotionFacts): Promotion {
   const { number, state, live_number: live } = facts;
   if (facts.promotion === 'done') return { will: true, reason: facts.promotion_reason ?? 'It went live.' };
@@ -52,7 +50,6 @@ export function promotionOf(facts: PromotionFacts): Promotion {
 
 const because = (reason: string | null) => (reason ? ` (${reason})` : '');
 
-/** What decides whether the version goes live by itself. */
 export function factsOf(site: SiteRow, version: VersionRow): PromotionFacts {
   const { number, state, auto_promote, promotion, promotion_reason } = version;
   return {

@@ -5,13 +5,13 @@ export interface VersionIds {
   readonly version_id: string;
 }
 
-/** A version was built; it may have gone live by that. */
+/** A version was built, and may have gone live. */
 export const siteVersionBuilt = defineEvent<VersionIds>('site.version_built');
 export const siteVersionFailed = defineEvent<VersionIds>('site.version_failed');
-/** A version went live: by itself, or by hand. */
+/** A version went live, automatically or manually. */
 export const sitePromoted = defineEvent<
   VersionIds & {
-    /** Of this promotion: a version may go live several times. */
+    /** Id of this promotion: a version may go live several times. */
     readonly id: string;
     /** Who did it; null: it went by itself. */
     readonly by: string | null;

@@ -5,7 +5,6 @@ import { Database, type Row, type Schema, type UnitOfWork } from '../../../platf
 import { NotFound } from '../../../platform/errors/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
 
-/** A site, or what is live of it, has changed. */
 export const siteTopic = defineTopic('site');
 
 export interface SiteRow extends Row<'site'> {
@@ -62,13 +61,13 @@ export class SitesStore {
     return site;
   }
 
-  /** Nobody else changes the site until the transaction ends. */
+  /** Locks the site until the transaction ends. */
   async lock(unit: UnitOfWork, id: string): Promise<SiteRow> {
     await sql`select from site where id = ${id} for no key update`.execute(unit.tables());
     return this.require(id, unit);
   }
 
-  /** Query of the sites in workspaces that the caller sees, or in one of them. */
+  /** Query of the sites that the caller sees, optionally of one workspace. */
   visible(actor: Actor, workspaceId?: string) {
     const query = this.sites(this.database, visibleTo<Row<'workspace'>>(actor));
     return workspaceId === undefined ? query : query.where('s.workspace_id', '=', workspaceId);
@@ -92,20 +91,18 @@ export class SitesStore {
       .execute();
   }
 
-  /** Also tells those who watch the site. */
   async update(unit: UnitOfWork, id: string, changes: SiteChanges): Promise<void> {
     const values = { ...changes, updated_at: new Date().toISOString() };
     await unit.tables().updateTable('site').set(values).where('id', '=', id).execute();
     await this.changed(unit, id);
   }
 
-  /** Builds that are under way learn of it, and end. */
+  /** Running builds of the site notice, and end. */
   async remove(unit: UnitOfWork, id: string): Promise<void> {
     await unit.tables().deleteFrom('site').where('id', '=', id).execute();
     await this.changed(unit, id);
   }
 
-  /** The number of its next version. */
   async nextNumber(unit: UnitOfWork, id: string): Promise<number> {
     const { rows } = await sql<{ last_number: number }>`
       update site set last_number = last_number + 1, updated_at = now() where id = ${id} returning last_number`.execute(
@@ -116,7 +113,6 @@ export class SitesStore {
     return row.last_number;
   }
 
-  /** Makes a version live; the one before is retired. */
   async setLive(unit: UnitOfWork, id: string, versionId: string, reason: string): Promise<void> {
     await sql`
       with before as (
@@ -132,7 +128,6 @@ export class SitesStore {
     await this.changed(unit, id);
   }
 
-  /** Ids of all sites that are there, of these. */
   async known(ids: readonly string[]): Promise<Set<string>> {
     const { rows } = await sql<{
       id: string;

@@ -8,10 +8,8 @@ import { defineTopic, Topics } from '../../../platform/topics/index.js';
 import { siteTopic } from './sites.store.js';
 import { type BuildProgress, REACHED_FROM, type VersionState } from './version-states.js';
 
-/** A version, its progress or its log has changed. */
 export const versionTopic = defineTopic('site-version');
 
-/** Something about a version that its author should know. */
 export interface Finding {
   readonly level: 'error' | 'warning';
   readonly file?: string;
@@ -29,24 +27,22 @@ declare global {
 
 export type VersionRow = Row<'site_version'>;
 
-/** What a build has made. */
 export interface BuiltVersion {
   readonly preset: string;
   readonly manifest_hash: string;
   readonly files: number;
   readonly bytes: number;
   readonly findings: readonly Finding[];
-  /** Some of its files may get compressed forms that they do not have. */
+  /** Some of its files may still be compressed. */
   readonly awaits_forms: boolean;
 }
 
-/** An attempt at a build: only the latest one may write. */
+/** An attempt at a build. Only the latest may write. */
 export interface BuildAttempt {
   readonly id: string;
   readonly site_id: string;
   readonly attempt: number;
   readonly created_by: string;
-  /** How often its process was lost. */
   readonly losses: number;
 }
 
@@ -91,7 +87,6 @@ export class VersionsStore {
       .executeTakeFirst();
   }
 
-  /** Newest first, with numbers below `below`. */
   list(siteId: string, limit: number, below?: number): Promise<VersionRow[]> {
     let query = this.database.tables().selectFrom('site_version').selectAll().where('site_id', '=', siteId);
     if (below !== undefined) query = query.where('number', '<', below);
@@ -119,7 +114,7 @@ export class VersionsStore {
     return rows[0]?.count ?? 0;
   }
 
-  /** Those that wait ahead of a newer one are not built any more. */
+  /** Queued versions are superseded by a newer one. */
   async cancelOlder(unit: UnitOfWork, siteId: string, number: number): Promise<void> {
     const { rows } = await sql<{ id: string }>`
       update site_version set state = 'cancelled', finished_at = now(),
@@ -130,7 +125,7 @@ export class VersionsStore {
     for (const { id } of rows) await this.changed(unit, id);
   }
 
-  /** False where it was over. The build that is under way loses its right to write. */
+  /** False if the build is over. A running build can no longer write. */
   async cancel(unit: UnitOfWork, { id }: Pick<VersionRow, 'id'>): Promise<boolean> {
     const { rows } = await sql`
       update site_version set state = 'cancelled', finished_at = now(), attempt = attempt + 1, ${this.leased.released}
@@ -140,8 +135,8 @@ export class VersionsStore {
   }
 
   /**
-   * Begins a build: `attempt` is its number. Undefined where it is over, where another process is at it, or where one of the
-   * same site is being built, which starts this one at its end.
+   * Starts an attempt. Undefined if the version is done, is being built elsewhere, or has to wait for another version of its
+   * site.
    */
   async claim(id: string): Promise<BuildAttempt | undefined> {
     const { rows } = await sql<BuildAttempt>`
@@ -159,7 +154,7 @@ export class VersionsStore {
     return rows[0];
   }
 
-  /** Whether the attempt may still write: nobody cancelled the build, or took it over. */
+  /** False once the build was cancelled or taken over. */
   async isCurrent(attempt: BuildAttempt): Promise<boolean> {
     const { rows } = await sql`select from site_version where ${isAttempt(attempt)}`.execute(
       this.database.tables(),
@@ -167,7 +162,7 @@ export class VersionsStore {
     return rows.length > 0;
   }
 
-  /** Calls `wake` each time the version or its site changes; returns what ends that. */
+  /** Calls `wake` when the version or its site changes. Returns a function that ends the watch. */
   watch({ id, site_id }: BuildAttempt, wake: () => void): () => void {
     const topics = [versionTopic(id), siteTopic(site_id)];
     const ends = topics.map(topic => this.topics.subscribe(topic, wake));
@@ -176,7 +171,7 @@ export class VersionsStore {
     };
   }
 
-  /** Gives a build up that another process is to begin anew, as this one stops. */
+  /** Returns a build to the queue, for another process. */
   async requeue(attempt: BuildAttempt): Promise<void> {
     await sql`
       update site_version set state = 'queued', progress = '{}', ${this.leased.released} where ${isAttempt(attempt)}`.execute(
@@ -185,7 +180,6 @@ export class VersionsStore {
     this.topics.publish(versionTopic(attempt.id));
   }
 
-  /** Gives up all builds whose process was lost. */
   async requeueLost(unit: UnitOfWork): Promise<Pick<VersionRow, 'id' | 'site_id'>[]> {
     const { rows } = await sql<Pick<VersionRow, 'id' | 'site_id'>>`
       update site_version set state = 'queued', progress = '{}', losses = losses + 1, ${this.leased.released}
@@ -194,7 +188,7 @@ export class VersionsStore {
     return rows;
   }
 
-  /** False where the attempt may not write any more. */
+  /** False if the attempt is outdated. */
   async report(attempt: BuildAttempt, progress: BuildProgress): Promise<boolean> {
     const { rows } = await sql`
       update site_version set progress = ${JSON.stringify(progress)}::jsonb where ${isAttempt(attempt)} returning id`.execute(
@@ -204,7 +198,7 @@ export class VersionsStore {
     return rows.length > 0;
   }
 
-  /** False where the attempt may not write any more. */
+  /** False if the attempt is outdated. */
   async finish(unit: UnitOfWork, attempt: BuildAttempt, built: BuiltVersion): Promise<boolean> {
     return this.end(
       unit,
@@ -214,7 +208,7 @@ export class VersionsStore {
     );
   }
 
-  /** The same files, with forms that were made of them since. False where the version has changed. */
+  /** Same files, with compressed forms. False if the version has changed. */
   async replaceManifest(unit: UnitOfWork, id: string, from: string, to: string): Promise<boolean> {
     const { rows } = await sql`
       update site_version set manifest_hash = ${to}
@@ -222,7 +216,7 @@ export class VersionsStore {
     return rows.length > 0;
   }
 
-  /** Whatever attempt is at it. False where it was over. */
+  /** In whatever attempt. False if the build is over. */
   async abandon(unit: UnitOfWork, id: string, error: string): Promise<boolean> {
     const { rows } = await sql`
       update site_version set state = 'failed', error = ${error}, finished_at = now(), attempt = attempt + 1,
@@ -245,7 +239,7 @@ export class VersionsStore {
     );
   }
 
-  /** Why it did not go live when it was built. */
+  /** Records why the version did not go live. */
   async skipPromotion(unit: UnitOfWork, id: string, reason: string): Promise<void> {
     await sql`
       update site_version set promotion = 'skipped', promotion_reason = ${reason} where id = ${id}`.execute(
@@ -253,7 +247,7 @@ export class VersionsStore {
     );
   }
 
-  /** The version that is to be built next; undefined where none waits. */
+  /** Undefined if none is queued. */
   async nextQueued(unit: UnitOfWork, siteId: string): Promise<string | undefined> {
     const { rows } = await sql<{ id: string }>`
       select id from site_version where site_id = ${siteId} and state = 'queued' order by number desc limit 1`.execute(
@@ -262,7 +256,6 @@ export class VersionsStore {
     return rows[0]?.id;
   }
 
-  /** Whether no version with files has a higher number. */
   async isNewest(unit: UnitOfWork, siteId: string, number: number): Promise<boolean> {
     const { rows } = await sql`
       select from site_version where site_id = ${siteId} and number > ${number} and state = 'built' limit 1`.execute(
@@ -281,7 +274,7 @@ export class VersionsStore {
       update site set sweep_at = now() from gone where site.id = gone.site_id`.execute(unit.tables());
   }
 
-  /** Versions with files, other than `number`, that were live within `days`: newest first. */
+  /** Versions other than `number` that were live within `days`, newest first. */
   async servedBefore(siteId: string, number: number, days: number, limit: number): Promise<VersionRow[]> {
     const { rows } = await sql<VersionRow>`
       select * from site_version

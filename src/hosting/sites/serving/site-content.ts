@@ -16,19 +16,16 @@ import { SiteFolders } from '../folders/site-folders.js';
 import { SitesStore, siteTopic } from '../records/sites.store.js';
 import { Versions } from './versions.js';
 
-/** Memory that a process takes to keep small files. */
 const CACHE_BYTES = 64 * 1024 * 1024;
 const MAX_SITES = 1000;
 const TTL_MS = 10 * 60_000;
 
-/** What is served of a site: one version, and those before it. */
 interface Served {
   readonly site: StaticSite;
   readonly earlier: readonly StaticSite[];
   readonly blobs: BlobFolder;
 }
 
-/** Serves sites: the version that is live, or the one that the host names. */
 @Injectable()
 export class SiteContent implements HostedContent, OnModuleInit {
   readonly kind = 'site';

@@ -6,14 +6,13 @@ import { SitesStore } from '../records/sites.store.js';
 import { type VersionRow, VersionsStore } from '../records/versions.store.js';
 
 const MAX_COMPILED = 200;
-/** For tabs that are still open: how long assets of versions that were live are found. */
+/** How long assets of earlier versions are served, for tabs that are still open. */
 const EARLIER_DAYS = 14;
 const MAX_EARLIER = 10;
 
-/** A version whose files are there. */
 type FiledVersion = VersionRow & { readonly manifest_hash: string };
 
-/** Versions as they are served, compiled once and kept while they are used: they never change. */
+/** Compiled versions, cached: they never change. */
 @Injectable()
 export class Versions {
   private readonly compiled = new LRUCache<string, Promise<StaticSite>>({ max: MAX_COMPILED });
@@ -24,7 +23,7 @@ export class Versions {
     private readonly rows: VersionsStore,
   ) {}
 
-  /** The version of that number, or the one that is live. */
+  /** The version of that number, or the live one. */
   async find(siteId: string, number: number | undefined): Promise<FiledVersion | undefined> {
     if (number !== undefined) {
       const row = await this.rows.byNumber(siteId, number);
@@ -35,7 +34,7 @@ export class Versions {
     return row && hasFiles(row) ? row : undefined;
   }
 
-  /** Versions other than `number` that were live lately, newest first. */
+  /** Versions other than `number` that were live recently, newest first. */
   async earlier(siteId: string, number: number): Promise<FiledVersion[]> {
     const rows = await this.rows.servedBefore(siteId, number, EARLIER_DAYS, MAX_EARLIER);
     return rows.filter(hasFiles);
@@ -50,7 +49,7 @@ export class Versions {
     return decodeManifest(await this.folders.readManifest(siteId, hash));
   }
 
-  /** Rejects where the manifest is not there or not whole. */
+  /** Rejects if the manifest is missing or damaged. */
   site({ site_id: siteId, manifest_hash: hash, number }: FiledVersion): Promise<StaticSite> {
     const key = `${siteId} ${hash} ${number}`;
     const kept = this.compiled.get(key);

@@ -4,7 +4,7 @@ import { Config } from '../../../platform/config/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { REACHED_FROM } from '../records/version-states.js';
 
-/** Which versions are kept: the one that is live, pinned ones, the newest, and what was live lately. */
+/** Keeps live and pinned versions, the newest, and those that were live recently. */
 @Injectable()
 export class OldVersionsStore {
   constructor(
@@ -19,7 +19,7 @@ export class OldVersionsStore {
     return rows.map(({ site_id }) => site_id);
   }
 
-  /** Its site is locked. Their rows stay; their logs and their claims to files go. How many there were. */
+  /** Requires that the site is locked. Keeps rows, removes logs and manifests. Returns the number of versions. */
   async purge(unit: UnitOfWork, siteId: string): Promise<number> {
     const { rows } = await sql`
       with old as (
@@ -32,7 +32,6 @@ export class OldVersionsStore {
     return rows.length;
   }
 
-  /** The manifests that versions of a site have. */
   async manifests(unit: UnitOfWork, siteId: string): Promise<Set<string>> {
     const { rows } = await sql<{ hash: string }>`
       select distinct manifest_hash as hash from site_version
@@ -46,7 +45,7 @@ export class OldVersionsStore {
     return rows.length > 0;
   }
 
-  /** Of these ids of versions, those whose builds may still use a folder. */
+  /** Those of `ids` whose builds may still use their folder. */
   async open(ids: readonly string[]): Promise<Set<string>> {
     const { rows } = await sql<{ id: string }>`
       select id from site_version where id = any(${[...ids]}::uuid[]) and state in ('queued', 'building')`.execute(
@@ -55,7 +54,7 @@ export class OldVersionsStore {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** For a statement in which `v` names a version and `s` its site. */
+  /** Expects `v` to name a version and `s` its site. */
   private isOld() {
     const { siteLimits, retentionDays } = this.config;
     const { versions: count } = siteLimits;

@@ -9,10 +9,10 @@ import { OldVersionsStore } from './old-versions.store.js';
 import { StoredBytesStore, UNUSED_MS } from './stored-bytes.store.js';
 
 const HOUR_MS = 3_600_000;
-/** Sites of one pass; those that are left come next time. */
+/** Sites per pass; the rest follow in the next. */
 const MAX_SITES = 1000;
 
-/** Removes what nobody needs any more: old versions, bytes that no version has, folders of what is gone. */
+/** Removes old versions, unused blobs, and folders of deleted sites. */
 @Injectable()
 export class Retention {
   constructor(
@@ -47,10 +47,7 @@ export class Retention {
     });
   }
 
-  /**
-   * Mark and sweep. What a build puts meanwhile is new, or made new as it is put again; manifests are written under other
-   * rules, so they go while no build can begin.
-   */
+  /** Mark and sweep. Blobs of running builds are new, so they stay; manifests are removed only while no build can begin. */
   private async sweep(siteId: string): Promise<void> {
     const begun = await this.database.transaction(async unit => {
       await this.sites.lock(unit, siteId);
@@ -72,7 +69,7 @@ export class Retention {
       this.log.debug({ site_id: siteId, files: removed, bytes }, 'files of a site were removed');
   }
 
-  /** Of sites that went with their workspace, and of builds whose process was lost when they had just ended. */
+  /** Folders of sites deleted with their workspace, and of builds whose process died as they ended. */
   private async removeLeftFolders(): Promise<void> {
     const sites = await this.folders.sitesOnDisk();
     const known = await this.sites.known(sites);

@@ -7,7 +7,7 @@ import { StoredBytesStore } from './stored-bytes.store.js';
 
 type Stored = Pick<SiteRow, 'id' | 'workspace_id'>;
 
-/** What the versions of sites take: room of their workspaces. Bytes that several versions have count once. */
+/** Accounts for stored versions in the quota of their workspace. Shared bytes count once. */
 @Injectable()
 export class SiteStorage implements OnModuleInit {
   constructor(
@@ -21,13 +21,13 @@ export class SiteStorage implements OnModuleInit {
     this.elsewhere.add(workspaceId => this.store.inWorkspace(workspaceId));
   }
 
-  /** Throws BuildFailure where the workspace is full by a new measurement: whoever failed for that tries in vain. */
+  /** Throws BuildFailure if the workspace is full. Measures again: whoever failed before may have made room. */
   async requireNotFull({ workspace_id }: Stored): Promise<void> {
     const excess = await this.quota.excess(workspace_id);
     if (excess) throw new BuildFailure(`There is no room for it: ${excess}`);
   }
 
-  /** Counts what was stored for the site. Throws BuildFailure where the workspace has no room for it. */
+  /** Records stored bytes. Throws BuildFailure if the workspace has no room for them. */
   async requireRoom(site: Stored, added: number): Promise<void> {
     try {
       await this.quota.require(site.workspace_id, { bytes: added, files: 0 });
@@ -38,7 +38,6 @@ export class SiteStorage implements OnModuleInit {
     await this.added(site, added);
   }
 
-  /** Whether the workspace has room for so many bytes more. */
   async hasRoom({ workspace_id }: Stored, bytes: number): Promise<boolean> {
     const room = await this.quota.room(workspace_id);
     return bytes <= room.bytes;
@@ -48,7 +47,7 @@ export class SiteStorage implements OnModuleInit {
     return this.store.added(id, bytes);
   }
 
-  /** To be called where a build failed: what it stored counts until it is removed. */
+  /** Call when a build failed: its files count until they are removed. */
   async measure({ id }: Stored): Promise<void> {
     await this.store.measured(id, await this.folders.blobsOf(id).bytes());
   }

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 
-/** What is written before its version is there stays for this time. */
+/** Blobs younger than this may belong to a version that is not recorded yet. */
 export const UNUSED_MS = 3_600_000;
 
-/** How many bytes sites keep, and which of them may keep some that no version needs. */
+/** Stored bytes per site, and which sites may hold unused ones. */
 @Injectable()
 export class StoredBytesStore {
   constructor(private readonly database: Database) {}
@@ -18,14 +18,14 @@ export class StoredBytesStore {
     return Number(rows[0]?.bytes ?? 0);
   }
 
-  /** More is stored; what of it no version needs is looked for later. */
+  /** Schedules a sweep for bytes that no version needs. */
   async added(siteId: string, bytes: number): Promise<void> {
     await sql`
       update site set stored_bytes = stored_bytes + ${bytes}, sweep_at = coalesce(sweep_at, ${LATER})
       where id = ${siteId}`.execute(this.database.tables());
   }
 
-  /** A build has failed: what it kept counts, as measured. */
+  /** Records the measured size after a failed build. */
   async measured(siteId: string, bytes: number): Promise<void> {
     await sql`
       update site set stored_bytes = ${bytes}, sweep_at = coalesce(sweep_at, ${LATER}) where id = ${siteId}`.execute(
@@ -33,7 +33,7 @@ export class StoredBytesStore {
     );
   }
 
-  /** Versions of it have gone. */
+  /** Schedules a sweep after versions were removed. */
   async sweepSoon(unit: UnitOfWork, siteId: string): Promise<void> {
     await sql`update site set sweep_at = now() where id = ${siteId}`.execute(unit.tables());
   }
@@ -46,7 +46,7 @@ export class StoredBytesStore {
     return rows.map(({ id }) => id);
   }
 
-  /** Begins a sweep; returns its mark. One that is cut off is made again. */
+  /** Returns the mark of the sweep. An interrupted sweep is repeated. */
   async beginSweep(unit: UnitOfWork, siteId: string): Promise<string> {
     const { rows } = await sql<{ mark: string }>`
       update site set sweep_at = ${LATER} where id = ${siteId} returning sweep_at::text as mark`.execute(
@@ -55,7 +55,7 @@ export class StoredBytesStore {
     return rows[0]?.mark ?? '';
   }
 
-  /** Ends a sweep. Another follows where something went meanwhile, or was too new for this one. */
+  /** Schedules another sweep if versions were removed meanwhile, or blobs were too new. */
   async endSweep(siteId: string, mark: string, bytes: number): Promise<void> {
     await sql`
       update site set stored_bytes = ${bytes}, sweep_at = case

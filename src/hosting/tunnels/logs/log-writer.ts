@@ -2,10 +2,10 @@ import type { LogPiece, LogStream } from './server-log.store.js';
 
 const FLUSH_MS = 250;
 const MAX_PIECE = 16 * 1024;
-/** More within a second is left out. */
+/** Output beyond this per second is dropped. */
 const MAX_PER_SECOND = 256 * 1024;
 
-/** What one process of a server prints, stored in batches: a program that prints without end costs no more than one that prints much. */
+/** Output of one server process, stored in batches and limited per second. */
 export class LogWriter {
   private pending: LogPiece[] = [];
   private pendingLength = 0;
@@ -15,7 +15,7 @@ export class LogWriter {
   private taken = 0;
   private dropped = 0;
 
-  /** `store` writes a batch, and rejects for none that may be tried again. */
+  /** `store` writes a batch; a rejected one is dropped. */
   constructor(
     private readonly store: (pieces: readonly LogPiece[]) => Promise<void>,
     private readonly onLost: (error: unknown) => void,
@@ -31,14 +31,14 @@ export class LogWriter {
     else this.timer ??= setTimeout(() => void this.flush(), FLUSH_MS);
   }
 
-  /** Resolves when all that was printed is stored. */
+  /** Resolves when all output is stored. */
   async end(): Promise<void> {
     this.mark();
     do await this.flush();
     while (this.pending.length > 0);
   }
 
-  /** How much of what is printed now is kept; while the database is slow or away, no more than a second of it. */
+  /** Characters that are kept now; at most one second of output while the database is slow or away. */
   private room(): number {
     const second = Math.floor(performance.now() / 1000);
     if (second !== this.second) {
@@ -63,7 +63,7 @@ export class LogWriter {
     this.pendingLength += text.length;
   }
 
-  /** One batch at a time: they keep their order. */
+  /** One batch at a time, which keeps the order. */
   private flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;

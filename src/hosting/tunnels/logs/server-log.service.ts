@@ -8,13 +8,12 @@ import { HostedTargets } from '../../hosts/index.js';
 import { ReadServerLog, type ServerLogEntryView, ServerLogView } from './server-log.dto.js';
 import { type LogEntry, ServerLogStore, serverLogTopic } from './server-log.store.js';
 
-/** Of 16 KiB each. */
+/** Entries of up to 16 KiB. */
 const PAGE = 100;
 const DEFAULT_TAIL = 100;
 const NOTHING_BEFORE =
   'The newest 4 MiB of a server are kept; of more than 256 KiB a second, the rest is left out.';
 
-/** What servers print, as it comes and afterwards. */
 @Injectable()
 export class ServerLogService {
   constructor(
@@ -59,7 +58,6 @@ export class ServerLogService {
   }
 }
 
-/** The log of one server; it has no end. */
 class WatchedLog implements EventLog {
   readonly topic: Topic;
 
@@ -93,7 +91,7 @@ const viewOf = ({ id, stream, text, created_at }: LogEntry): ServerLogEntryView 
   created_at: iso(created_at),
 });
 
-/** The newest `count` lines, of one that is cut its end. */
+/** The last `count` lines; the first entry may be cut. */
 function lastLinesOf(entries: readonly LogEntry[], count: number): LogEntry[] {
   const kept: LogEntry[] = [];
   let left = count;

@@ -4,12 +4,10 @@ import { storableText } from '#libs/fields/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
 
-/** A server has printed something. */
 export const serverLogTopic = defineTopic('server-log');
 
 export type LogStream = 'stdout' | 'stderr' | 'system';
 
-/** What was printed to one stream within a moment. */
 export interface LogPiece {
   readonly stream: LogStream;
   readonly text: string;
@@ -20,11 +18,10 @@ export interface LogEntry extends LogPiece {
   readonly created_at: string;
 }
 
-/** Of each server the newest is kept, and older entries are removed whenever so much more has come. */
+/** Older entries are removed when `SLACK_BYTES` more than `KEPT_BYTES` are stored. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 const SLACK_BYTES = 256 * 1024;
 
-/** What servers print. */
 @Injectable()
 export class ServerLogStore {
   constructor(
@@ -32,7 +29,7 @@ export class ServerLogStore {
     private readonly topics: Topics,
   ) {}
 
-  /** Adds pieces, in order; nothing where the server is gone. */
+  /** Keeps order. Adds nothing if the server is gone. */
   async append(serverId: string, instanceId: string | null, pieces: readonly LogPiece[]): Promise<void> {
     const streams = pieces.map(({ stream }) => stream);
     const texts = pieces.map(({ text }) => storableText(text));
@@ -53,7 +50,6 @@ export class ServerLogStore {
     this.topics.publish(serverLogTopic(serverId));
   }
 
-  /** After number `after`, oldest first. */
   async read(serverId: string, after: number, limit: number): Promise<LogEntry[]> {
     const { rows } = await sql<LogEntry>`
       select id::float8 as id, stream, text, created_at from server_log
@@ -63,7 +59,6 @@ export class ServerLogStore {
     return rows;
   }
 
-  /** The newest, oldest of them first. */
   async newest(serverId: string, limit: number): Promise<LogEntry[]> {
     const { rows } = await sql<LogEntry>`
       select id::float8 as id, stream, text, created_at from server_log

@@ -5,7 +5,6 @@ import { ServerLogStore } from './server-log.store.js';
 
 const LAST_CHARACTERS = 2000;
 
-/** What servers print, for those who run them. */
 @Injectable()
 export class ServerLogs {
   constructor(
@@ -13,7 +12,6 @@ export class ServerLogs {
     private readonly log: Log,
   ) {}
 
-  /** Takes what one process prints; to be ended with it. */
   writer(serverId: string, instanceId: string): LogWriter {
     return new LogWriter(
       pieces => this.store.append(serverId, instanceId, pieces),
@@ -21,7 +19,7 @@ export class ServerLogs {
     );
   }
 
-  /** The last lines that its programs printed, 2,000 characters at most. */
+  /** Last lines of program output, 2,000 characters at most. */
   async lastLines(serverId: string, lines: number): Promise<string> {
     const entries = await this.store.newest(serverId, lines);
     const text = entries

@@ -9,11 +9,10 @@ import { serverCrashed, serverFailed } from './server-events.js';
 import type { InstanceState, ServerExit, ServerState } from './server-states.js';
 import { reachedFrom, serversTopic, serverTopic } from './servers.store.js';
 
-/** Where a process of the service other than the holder reaches it. */
+/** How other processes reach the holder: by socket on the same machine, or by TCP. */
 export interface InstanceAddress {
   /** A socket of the same machine. */
   readonly path?: string;
-  /** Elsewhere. */
   readonly host?: string;
   readonly port?: number;
 }
@@ -27,22 +26,19 @@ declare global {
 }
 
 export type InstanceRow = Row<'server_instance'>;
-/** Instances of the server `s` that have not ended. */
 const live = (which: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`select from server_instance i where i.server_id = s.id and i.state <> 'ended' and ${which}`;
 
 type InstanceKey = Pick<InstanceRow, 'id' | 'server_id' | 'generation'>;
 
-/** What becomes of a server whose process has ended. */
 export interface AfterEnd {
   readonly state: Exclude<ServerState, 'running'>;
   readonly reason: string | null;
-  /** With `crashed`: seconds to the next attempt. */
+  /** For `crashed`: seconds until the next attempt. */
   readonly retryInSeconds?: number;
   readonly restarts?: number;
 }
 
-/** The processes of servers: who runs which, and how they fare. */
 @Injectable()
 export class InstancesStore {
   private readonly leased;
@@ -58,8 +54,8 @@ export class InstancesStore {
   }
 
   /**
-   * Takes over a server that is to be started, or tried again, and that no process runs: the instance that this process is to
-   * run. One whose program bears two at once gets a successor of the one that runs. Undefined where there is none.
+   * Claims a server to start or retry. Servers with `overlap` get a successor beside the running instance. Undefined if there
+   * is none.
    */
   async claim(): Promise<InstanceRow | undefined> {
     const { rows } = await sql<InstanceRow>`
@@ -81,12 +77,11 @@ export class InstancesStore {
     return claimed;
   }
 
-  /** Calls `wake` each time the server changes; returns what ends that. */
   watch(serverId: string, wake: () => void): () => void {
     return this.topics.subscribe(serverTopic(serverId), wake);
   }
 
-  /** Seconds until the next server that crashed is to be tried again; undefined where none is. */
+  /** Undefined if no server has crashed. */
   async secondsToRetry(): Promise<number | undefined> {
     const { rows } = await sql<{ seconds: number | null }>`
       select extract(epoch from min(next_attempt_at) - now())::float8 as seconds
@@ -98,7 +93,7 @@ export class InstancesStore {
     return within.tables().selectFrom('server_instance').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** The one that answers requests, or is about to; undefined where there is none. */
+  /** The running instance, or the one that starts. Undefined if there is none. */
   async current(
     serverId: string,
     within: Pick<Database, 'tables'> = this.database,
@@ -112,7 +107,7 @@ export class InstancesStore {
     return rows[0];
   }
 
-  /** Those that this process runs, with what is wanted of their servers; `is_wanted` is false for those that are to end. */
+  /** Instances held by this process. `is_wanted` is false for those that must end. */
   async ours(): Promise<(InstanceRow & { is_wanted: boolean })[]> {
     const { rows } = await sql<InstanceRow & { is_wanted: boolean }>`
       select i.*, i.generation = s.generation and s.state in ('starting', 'running') as is_wanted
@@ -121,7 +116,6 @@ export class InstancesStore {
     return rows;
   }
 
-  /** Of many at once, as the view of servers needs them. */
   async currentOf(serverIds: readonly string[]): Promise<Map<string, InstanceRow>> {
     const { rows } = await sql<InstanceRow>`
       select distinct on (server_id) * from server_instance
@@ -130,7 +124,7 @@ export class InstancesStore {
     return new Map(rows.map(row => [row.server_id, row]));
   }
 
-  /** It answers from now on, and one that it succeeds takes no new requests. False where it is to end by now. Harmless twice. */
+  /** Marks the instance as running, and its predecessor as draining. False if it must end. Idempotent. */
   ready(
     { id, server_id, generation }: InstanceKey,
     { address, port }: { address: InstanceAddress | null; port: number | null },
@@ -155,9 +149,7 @@ export class InstancesStore {
     });
   }
 
-  /**
-   * It has ended. `after` counts unless the server was stopped, started anew or changed meanwhile. Returns whether it counted.
-   */
+  /** `after` is ignored if the server was stopped, restarted or changed meanwhile. Returns whether it counted. */
   end(
     { id, server_id, generation }: InstanceKey,
     exit: ServerExit | null,
@@ -185,7 +177,7 @@ export class InstancesStore {
     });
   }
 
-  /** Ends those whose process was lost; their servers are to be started elsewhere. Returns the ids of these. */
+  /** Ends instances of lost processes, and marks their servers for a restart. Returns server ids. */
   endLost(): Promise<string[]> {
     return this.database.transaction(unit => this.endLostIn(unit));
   }
@@ -202,7 +194,6 @@ export class InstancesStore {
     return ids;
   }
 
-  /** How often it ended by itself, in this generation. */
   async crashesSince(serverId: string, seconds: number): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from server_instance i join server s on s.id = i.server_id
@@ -211,9 +202,7 @@ export class InstancesStore {
     return rows[0]?.count ?? 0;
   }
 
-  /**
-   * Seconds until its server has had no request for as long as it waits for one; undefined where it waits for ever.
-   */
+  /** Seconds until the server is idle long enough to sleep; undefined if it never sleeps. */
   async secondsToSleep({ id }: Pick<InstanceRow, 'id'>): Promise<number | undefined> {
     const byDefault = this.config.serverLimits.idle_seconds;
     const { rows } = await sql<{ seconds: number }>`
@@ -226,7 +215,7 @@ export class InstancesStore {
     return rows[0]?.seconds;
   }
 
-  /** Says why one that starts is not ready yet. */
+  /** Records why a starting server is not ready yet. */
   async tell({ server_id, generation }: InstanceKey, reason: string): Promise<void> {
     await sql`
       update server set reason = ${reason}
@@ -236,14 +225,13 @@ export class InstancesStore {
     this.topics.publish(serverTopic(server_id));
   }
 
-  /** What a process takes now. */
   async report(id: string, { memoryBytes, cpuMs }: { memoryBytes: number; cpuMs: number }): Promise<void> {
     await sql`
       update server_instance set memory_bytes = ${Math.round(memoryBytes)}, cpu_ms = ${Math.round(cpuMs)}
       where id = ${id} and state <> 'ended'`.execute(this.database.tables());
   }
 
-  /** The time that instances ran and that was not taken before, of all servers or of one. */
+  /** Running time not metered yet, of one server or all. */
   async takeSeconds(
     unit: UnitOfWork,
     serverId: string | null,
@@ -270,7 +258,7 @@ export class InstancesStore {
     return rows;
   }
 
-  /** Forgets instances that ended and whose time was taken, but for the latest ones of each server. */
+  /** Removes metered instances, but for the newest `kept` per server. */
   async forgetOld(kept: number): Promise<void> {
     await sql`
       delete from server_instance i where i.state = 'ended' and i.metered_until >= i.ended_at and i.id in (
@@ -279,7 +267,7 @@ export class InstancesStore {
         ) numbered where place > ${kept})`.execute(this.database.tables());
   }
 
-  /** One that was to take the place of another has failed: that one goes on. */
+  /** The successor failed, so the previous instance stays in charge. */
   private async leaveToPredecessor(
     unit: UnitOfWork,
     { id, generation }: { id: string; generation: number },

@@ -5,7 +5,7 @@ interface EndedInstance {
   readonly instance_id: string;
 }
 
-/** A program ended by itself, for the first time since it ran well, and is started again. */
+/** A program crashed for the first time since it ran well, and is restarted. */
 export const serverCrashed = defineEvent<EndedInstance>('server.crashed');
 /** A program is not started any more. */
 export const serverFailed = defineEvent<EndedInstance>('server.failed');

@@ -12,7 +12,6 @@ import {
   type ServerState,
 } from './server-states.js';
 
-/** A server, or how it stands, has changed. */
 export const serverTopic = defineTopic('server');
 /** Some server is to be started, or is not wanted any more: for those who run them. */
 export const serversTopic = defineTopic('servers');
@@ -60,7 +59,7 @@ type Queries = Pick<Database, 'tables'>;
 export const reachedFrom = (state: ServerState): RawBuilder<unknown> =>
   sql`state = any(${REACHED_FROM[state]}::text[])`;
 
-/** The servers, as people set them up. How their processes fare: {@link InstancesStore}. */
+/** Servers as configured. For their processes see {@link InstancesStore}. */
 @Injectable()
 export class ServersStore {
   constructor(
@@ -78,13 +77,13 @@ export class ServersStore {
     return server;
   }
 
-  /** No other transaction changes the server until this one ends. */
+  /** Locks the server until the transaction ends. */
   async lock(unit: UnitOfWork, id: string): Promise<ServerRow> {
     await sql`select from server where id = ${id} for no key update`.execute(unit.tables());
     return this.require(id, unit);
   }
 
-  /** Query of the servers in workspaces that the caller sees, or in one of them. */
+  /** Query of the servers that the caller sees, optionally of one workspace. */
   visible(actor: Actor, workspaceId?: string) {
     const query = this.servers(this.database, visibleTo<Row<'workspace'>>(actor));
     return workspaceId === undefined ? query : query.where('s.workspace_id', '=', workspaceId);
@@ -96,7 +95,7 @@ export class ServersStore {
     return rows[0]?.count ?? 0;
   }
 
-  /** How many others of the organization are to run. Of two transactions that ask, one waits for the other to end. */
+  /** Number of other servers of the organization that are to run. Serializes concurrent callers. */
   async countWanted(
     unit: UnitOfWork,
     { id, organization_id }: Pick<ServerRow, 'id' | 'organization_id'>,
@@ -130,13 +129,13 @@ export class ServersStore {
     await this.changed(unit, id);
   }
 
-  /** Its process learns of it, and ends. */
+  /** Its process notices, and ends. */
   async remove(unit: UnitOfWork, id: string): Promise<void> {
     await unit.tables().deleteFrom('server').where('id', '=', id).execute();
     await this.toKeepers(unit, id);
   }
 
-  /** To be run from now on, by a process of its own: one that runs it already ends. `actor`: on whose authority. */
+  /** Starts a new generation: running processes of earlier ones end. `actor`: on whose authority. */
   async start(unit: UnitOfWork, id: string, actor: Actor): Promise<void> {
     await sql`
       update server set wanted = 'running', state = 'starting', reason = null, generation = generation + 1, restarts = 0,
@@ -145,7 +144,7 @@ export class ServersStore {
     await this.toKeepers(unit, id);
   }
 
-  /** As it is set up now, on the authority of `actor`. False where it does not run. */
+  /** Starts a new generation on the authority of `actor`. False if the server does not run. */
   async restart(unit: UnitOfWork, id: string, actor: Actor): Promise<boolean> {
     const { rows } = await sql`
       update server set state = 'starting', reason = null, generation = generation + 1, next_attempt_at = null,
@@ -165,7 +164,7 @@ export class ServersStore {
     await this.toKeepers(unit, id);
   }
 
-  /** Of one that sleeps; false where it does not. Any number of requests at once wake it once. */
+  /** False if the server does not sleep. Concurrent requests wake it once. */
   async wake(id: string): Promise<boolean> {
     const { rows } = await sql`
       update server set state = 'starting', reason = null, state_changed_at = now(), last_request_at = now()
@@ -176,14 +175,13 @@ export class ServersStore {
     return rows.length > 0;
   }
 
-  /** That they had requests up to now, or have connections open. */
+  /** Records that the servers are in use. */
   async touch(ids: readonly string[]): Promise<void> {
     await sql`update server set last_request_at = now() where id = any(${[...ids]}::uuid[])`.execute(
       this.database.tables(),
     );
   }
 
-  /** Tells those who watch the server. */
   async changed(unit: UnitOfWork, id: string): Promise<void> {
     await this.topics.publishWithCommit(unit, serverTopic(id));
   }

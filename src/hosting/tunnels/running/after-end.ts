@@ -3,24 +3,22 @@ import type { AfterEnd } from '../records/instances.store.js';
 import type { ServerExit } from '../records/server-states.js';
 import type { ServerRow } from '../records/servers.store.js';
 
-/** A program that ran for so long is begun again at once after the next crash. */
+/** After this time, the next crash is retried at once. */
 const STEADY_MS = 60_000;
 const MAX_DELAY_SECONDS = 60;
 export const CRASH_LOOP = { crashes: 10, seconds: 600 };
 const MEBIBYTE = 1024 * 1024;
 
-/** A program that has ended without being asked to. */
 export interface Ended {
   readonly server: Pick<ServerRow, 'restart' | 'restarts'>;
   readonly exit: ServerExit;
   readonly ranMs: number;
-  /** Of the last ten minutes, this one included. */
+  /** Crashes within ten minutes, including this one. */
   readonly crashes: number;
   /** Between 0 and 1. */
   readonly random: number;
 }
 
-/** What becomes of the server. */
 export function afterEnd({ server, exit, ranMs, crashes, random }: Ended): AfterEnd {
   const { restart } = server;
   if (exit.code === 0 && restart !== 'always') return { state: 'stopped', reason: exit.reason };
@@ -34,7 +32,7 @@ export function afterEnd({ server, exit, ranMs, crashes, random }: Ended): After
   return { state: 'crashed', reason: exit.reason, retryInSeconds: seconds, restarts: restarts + 1 };
 }
 
-/** What is said of a program that has ended. `fault`: why the service ended it. */
+/** `fault`: why the service ended the program. */
 export function exitOf(
   result: Pick<SandboxResult, 'exit_code' | 'signal' | 'ended_by'>,
   {

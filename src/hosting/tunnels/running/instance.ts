@@ -20,16 +20,15 @@ import { ServerLinks } from './server-links.js';
 import { type RunningProgram, ServerPrograms } from './server-programs.js';
 
 const CHECK_EVERY_MS = 15_000;
-/** Checks in a row that fail before the program is ended. */
+/** Failed checks in a row after which the program is ended. */
 const MAX_FAILURES = 3;
 const TAIL_LINES = 20;
 const TAIL_CHARACTERS = 4096;
-/** How long connections may go on when another instance has taken over. */
+/** How long connections may continue after a successor took over. */
 const DRAIN_MS = 30_000;
 const LOST_MS = 2_000;
 const RETRY_WRITE_MS = 1_000;
 
-/** What an instance works with. */
 @Injectable()
 export class InstanceTools {
   constructor(
@@ -43,19 +42,19 @@ export class InstanceTools {
   ) {}
 }
 
-/** One process of a server, from its claim to its end: starts it, looks after it, and says what becomes of the server. */
+/** Runs one process of a server: starts it, checks it, and records its end. */
 export class Instance {
   program: RunningProgram | undefined;
-  /** On which it answers; undefined before. */
+  /** Port on which it answers; undefined until it is ready. */
   port: number | undefined;
   private lastOutput = '';
-  /** As it was set up when it started. */
+  /** The server as it was when the program started. */
   private server: ServerRow | undefined;
   private readonly over = new AbortController();
-  /** Aborted where it is to end before its program has started. */
+  /** Aborted if the instance must end before its program has started. */
   private readonly preparing = new AbortController();
   private readonly startedAt = performance.now();
-  /** Why it ends, where that is not its own doing. */
+  /** Why the service ended the program. */
   private fault: string | undefined;
   private asked: AfterEnd | 'unwanted' | undefined;
   private isReady = false;
@@ -67,7 +66,7 @@ export class Instance {
     private readonly tools: InstanceTools,
   ) {}
 
-  /** Resolves when it has ended, and the rows say so. */
+  /** Resolves when the instance has ended and that is recorded. */
   async run(): Promise<void> {
     const { servers, instances } = this.tools;
     const server = await servers.find(this.row.server_id);
@@ -96,14 +95,14 @@ export class Instance {
     await this.settle(server, result);
   }
 
-  /** Ends it: its server is stopped, or runs elsewhere. */
+  /** `after`: state of the server afterwards; `unwanted`: it is set already. */
   stop(after: AfterEnd | 'unwanted'): void {
     this.asked ??= after;
     this.preparing.abort();
     this.program?.stop();
   }
 
-  /** Looks at once whether it answers, for one who could not reach it. */
+  /** Checks at once, for a caller that could not connect. */
   check(): Promise<void> {
     this.checking ??= this.checkNow().finally(() => {
       this.checking = undefined;
@@ -134,7 +133,7 @@ export class Instance {
     }
   }
 
-  /** To another instance: at once, or once that one is ready and the connections of this one have ended. */
+  /** Stops at once, or after its successor is ready and connections have drained. */
   private giveWay({ overlap, state }: ServerRow): void {
     if (!overlap || !this.isReady) this.stop('unwanted');
     else if (state === 'running') this.draining ??= this.drain().then(() => this.stop('unwanted'));
@@ -184,7 +183,7 @@ export class Instance {
     });
   }
 
-  /** Its program is ready, whether the database is there or not: rows say so once it is. */
+  /** Retries while the database is away. */
   private async becomeReady(at: { address: InstanceAddress; port: number }, signal: AbortSignal) {
     for (;;) {
       const isWanted = await this.unlessAway(undefined, () => this.tools.instances.ready(this.row, at));
@@ -237,7 +236,7 @@ export class Instance {
     return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000;
   }
 
-  /** The result of work with the database, or `otherwise` while the database is away: the program goes on. */
+  /** Returns `otherwise` while the database is away: the program continues. */
   private async unlessAway<T>(otherwise: T, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -248,7 +247,7 @@ export class Instance {
     }
   }
 
-  /** What the program could not reach, in sentences: as the proxy refused it, or as its output says. */
+  /** What the program could not reach, according to the proxy or its output. */
   private unreached(): string {
     const refused = this.program?.refused;
     const host = refused === undefined ? unreachedHost(this.lastOutput) : undefined;

@@ -11,11 +11,11 @@ import { RunningServers } from './running-servers.js';
 const UNKNOWN_MS = 5_000;
 const MOVED = { state: 'starting', reason: 'It moves to another process of the service.' } as const;
 
-/** Runs servers in this process: claims those that are to run and that no process runs, and gives them up with it. */
+/** Claims and runs servers in this process, and gives them up at shutdown. */
 @Injectable()
 export class ServerKeeper implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly runs = new Set<Promise<void>>();
-  /** Claimed by the database, and not run here: since when. */
+  /** Instances held according to the database, but not run here, by when that was noticed. */
   private unknown = new Map<string, number>();
   private timer: DueTimer | undefined;
   private isOpen = false;
@@ -53,7 +53,7 @@ export class ServerKeeper implements OnModuleInit, OnApplicationBootstrap, Befor
     });
   }
 
-  /** Its servers end, and are begun elsewhere. */
+  /** Servers end here, and are started elsewhere. */
   async beforeApplicationShutdown(): Promise<void> {
     this.isOpen = false;
     for (const instance of this.running.all) instance.stop(MOVED);
@@ -90,7 +90,7 @@ export class ServerKeeper implements OnModuleInit, OnApplicationBootstrap, Befor
     this.runs.add(run);
   }
 
-  /** Where the answer to a claim was lost, this process has a server without knowing. */
+  /** A lost answer to a claim leaves an instance that nobody runs. */
   private async releaseUnknown(): Promise<void> {
     const now = performance.now();
     const unknown = (await this.instances.ours()).filter(({ id }) => !this.running.find(id));

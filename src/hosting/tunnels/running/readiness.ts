@@ -6,7 +6,7 @@ import type { RunningProgram } from './server-programs.js';
 
 const START_MS = 60_000;
 const CHECK_MS = 10_000;
-/** Between two looks at a program that starts, by how long it has been starting. */
+/** Pause between two checks, by time since the start. */
 const PAUSES = [
   { before: 300, ms: 10 },
   { before: 1_000, ms: 50 },
@@ -16,13 +16,12 @@ const LAST_PAUSE_MS = 500;
 
 type Health = Pick<ServerRow, 'port' | 'health_path'>;
 
-/** Why a program does not answer, in a sentence. */
 export class NotReady extends Error {}
 
-/** After so long it is said what is missing. */
+/** Reasons are reported after this time. */
 const PATIENCE_MS = 2_000;
 
-/** Resolves with the port on which a program answers; tells meanwhile why it does not. Rejects with {@link NotReady} after a minute, or the signal's reason. */
+/** Resolves with the port of a ready program. Rejects with {@link NotReady} after a minute, or with the abort reason. */
 export async function readyPort(
   program: RunningProgram,
   server: Health,
@@ -33,7 +32,6 @@ export async function readyPort(
   }: {
     signal: AbortSignal;
     tell: (reason: string) => Promise<void>;
-    /** What the program could not reach, in sentences; empty where that is not known. */
     unreached: () => string;
   },
 ): Promise<number> {
@@ -57,7 +55,7 @@ export async function readyPort(
   }
 }
 
-/** A sentence where a program does not answer as it should; undefined where it does. */
+/** The problem, in a sentence; undefined if the program is healthy. */
 export async function checked(
   { door }: RunningProgram,
   port: number,
@@ -83,7 +81,7 @@ export async function checked(
   }
 }
 
-/** The port that was named, or $PORT, or else the only other one that is open. */
+/** The configured port, else $PORT, else the only other open one. */
 async function portOf(program: RunningProgram, { port }: Health): Promise<number | undefined> {
   if (port !== null || !program.hasOwnPorts) return program.port;
   const open = await program.door.ports().catch((): number[] => []);
@@ -92,7 +90,7 @@ async function portOf(program: RunningProgram, { port }: Health): Promise<number
   return others.length === 1 ? others[0] : undefined;
 }
 
-/** What to do about it, as far as the ports tell. */
+/** Advice based on the open ports. */
 async function advice(program: RunningProgram, { port }: Health): Promise<string> {
   if (!program.hasOwnPorts) return '';
   const open = (await program.door.ports().catch((): number[] => [])).filter(other => other !== RELAY_PORT);
@@ -104,5 +102,5 @@ async function advice(program: RunningProgram, { port }: Health): Promise<string
     : `It listens on port ${named} instead of ${port}: set port to that, or let it listen on $PORT.`;
 }
 
-/** Of the way out of the sandbox. */
+/** Port of the egress relay. */
 const RELAY_PORT = 3128;

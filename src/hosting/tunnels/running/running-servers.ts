@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Instance } from './instance.js';
 
-/** The instances that this process runs, by id. */
 @Injectable()
 export class RunningServers {
   private readonly instances = new Map<string, Instance>();

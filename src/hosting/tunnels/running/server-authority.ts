@@ -7,13 +7,13 @@ import { Database } from '../../../platform/database/index.js';
 import { Forbidden, Invalid } from '../../../platform/errors/index.js';
 import { type ServerRow, ServersStore } from '../records/servers.store.js';
 
-/** The token is as good as what it comes from; it ends when the server does. */
+/** Exec tokens end with the program; their actor is checked at each call. */
 const TOKEN_DAYS = 365;
 
-/** What programs of servers may do on the authority of who started them: the actions and connections that the server lists. */
+/** What server programs may do: the actions and connections that the server lists, on the authority of whoever started it. */
 @Injectable()
 export class ServerAuthority implements OnModuleInit {
-  /** Which server it is that asks in the name of an actor. */
+  /** Server id by the copy of the actor that stands for it. */
   private readonly servers = new WeakMap<Actor, string>();
 
   constructor(
@@ -28,7 +28,7 @@ export class ServerAuthority implements OnModuleInit {
     this.granted.limitBy(actor => this.listedFor(actor));
   }
 
-  /** Who calls from its sandbox, looked at again at each call; undefined where it may run none. */
+  /** Caller for the sandbox, checked again at each call. Undefined if the server lists no actions. */
   async callerOf({
     id,
     actions,
@@ -53,13 +53,12 @@ export class ServerAuthority implements OnModuleInit {
     };
   }
 
-  /** To be called when the program of a server has ended. */
   async endActions({ id, actions }: ServerRow): Promise<void> {
     if (actions.length === 0) return;
     await this.database.transaction(unit => this.tokens.revokeFor(unit, { kind: 'server', id }));
   }
 
-  /** As whom a server uses connections; undefined where it lists none. */
+  /** Undefined if the server lists no connections. */
   actorOf({ id, actor, connections }: ServerRow): Actor | undefined {
     if (!actor || connections.length === 0) return undefined;
     const asked = { ...actor };
@@ -67,7 +66,7 @@ export class ServerAuthority implements OnModuleInit {
     return asked;
   }
 
-  /** 403 where the caller may use none in the workspace, 422 for what is not granted to it. */
+  /** 403 if the caller may use no connections, 422 for one that is not granted. */
   async requireGranted(actor: Actor, workspaceId: string, names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
     const granted = await this.granted.of(actor, workspaceId);
@@ -80,7 +79,7 @@ export class ServerAuthority implements OnModuleInit {
     );
   }
 
-  /** Looked at for each request: what the server lists now, while the key of who started it stands. */
+  /** Checked for each request: what the server lists now, while the starter's key is valid. */
   private async listedFor(actor: Actor): Promise<readonly string[] | null> {
     const id = this.servers.get(actor);
     if (id === undefined) return null;

@@ -10,14 +10,13 @@ import { LINK_TLS, readLine, ServerTickets } from './server-tickets.js';
 
 type Reached = Pick<InstanceRow, 'id' | 'holder' | 'address'>;
 
-/** An instance that cannot be reached: it is about to end, or its process is. */
+/** The instance or its process is about to end. */
 export class Unreachable extends Error {
   constructor(options?: ErrorOptions) {
     super('The server cannot be reached', options);
   }
 }
 
-/** Connections to programs of servers, whichever process of the service runs them. */
 @Injectable()
 export class ServerConnections {
   constructor(
@@ -28,7 +27,7 @@ export class ServerConnections {
     private readonly log: Log,
   ) {}
 
-  /** To the port on which the program answers. Rejects with {@link Unreachable}, or the reason of the signal. */
+  /** Connects to the port of the program. Rejects with {@link Unreachable}, or the abort reason. */
   async connect(instance: Reached, signal: AbortSignal): Promise<Duplex> {
     try {
       if (instance.holder === this.leases.processId) return await this.inside(instance, signal);
@@ -39,7 +38,7 @@ export class ServerConnections {
     }
   }
 
-  /** To be called for one that could not be reached: it is looked at at once, where this process runs it. */
+  /** Call when a connection failed: an instance of this process is checked at once. */
   suspect({ id }: Reached): void {
     this.running
       .find(id)
@@ -66,7 +65,7 @@ export class ServerConnections {
     throw new Unreachable();
   }
 
-  /** By the socket of this machine, or else over the network. */
+  /** Uses the local socket, else the network. */
   private async dial({ path, host, port }: InstanceAddress, signal: AbortSignal): Promise<Socket> {
     try {
       if (path) return await opened(connectSocket({ path, allowHalfOpen: true, signal }), 'connect');

@@ -5,14 +5,12 @@ import { NoRoom } from '../../../workspaces/changes/index.js';
 import { BuildFailure, FolderDependencies } from '../../builds/index.js';
 import { type ServerRow, serversTopic } from '../records/servers.store.js';
 
-/** How the installation before a start is told of, and ended. */
 interface Telling {
   readonly onInstall: () => void;
   readonly onOutput: (chunk: OutputChunk | { stream: 'system'; text: string }) => void;
   readonly signal: AbortSignal;
 }
 
-/** Brings the dependencies of a server into its folder before its program starts. */
 @Injectable()
 export class ServerDependencies {
   constructor(
@@ -20,7 +18,7 @@ export class ServerDependencies {
     private readonly leases: Leases,
   ) {}
 
-  /** Throws a sentence where a command of its own fails; a program whose dependencies were only detected starts without them. */
+  /** A failed command throws; a failed detected installation only logs, and the program starts without it. */
   async provide(server: ServerRow, { onInstall, onOutput, signal }: Telling): Promise<void> {
     const { id, workspace_id, workspace_number, organization_id, folder, install_command, actor } = server;
     try {

@@ -9,15 +9,14 @@ import { VIEWER_KEYS_PATH } from './viewer-key-file.js';
 const MAX_VARIABLES = 100;
 const MAX_BYTES = 64 * 1024;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/;
-/** Set by the service for each server. */
+/** Variables that the service sets. */
 const OURS = /^(?:PORT|HOST|ATELIER_.*|ACTIONS_SOCKET|LD_PRELOAD|LD_LIBRARY_PATH)$/;
 
-/** The development server of Vite answers on these hosts as well. */
+/** Additional hosts that the Vite development server accepts. */
 const VITE_HOSTS = '__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS';
 
 type Env = Readonly<Record<string, string>>;
 
-/** The environment variables of servers: sealed in the row, and shown to nobody. */
 @Injectable()
 export class ServerEnv {
   private readonly seal: Seal;
@@ -30,7 +29,6 @@ export class ServerEnv {
     this.seal = vault.seal('server environments');
   }
 
-  /** Everything that a program finds in its environment. */
   forProgram(server: ServerRow, port: number): Env {
     const url = this.hosts.urlOf('server', server.slug);
     return {
@@ -43,7 +41,7 @@ export class ServerEnv {
     };
   }
 
-  /** With some variables added or replaced, and those removed that are null; 422 for what is not `{NAME: {value}}`. */
+  /** Merges variables; null removes one. 422 unless `{NAME: {value}}`. */
   changed(
     server: Pick<ServerRow, 'id' | 'env_sealed'>,
     changes: object,

@@ -14,7 +14,7 @@ import { LINK_TLS, readLine, ServerTickets } from './server-tickets.js';
 
 const MAX_GREETING_MS = 5_000;
 
-/** The way from other processes of the service to the servers of this one: a ticket, then bytes. */
+/** Accepts connections from other processes of the service: a ticket, then bytes. */
 @Injectable()
 export class ServerLinks implements BeforeApplicationShutdown {
   private readonly sockets = new Set<Socket>();
@@ -27,7 +27,7 @@ export class ServerLinks implements BeforeApplicationShutdown {
     private readonly log: Log,
   ) {}
 
-  /** Where it is; it listens from the first call on. */
+  /** Starts to listen at the first call. */
   async address(): Promise<InstanceAddress> {
     this.opening ??= this.open();
     return (await this.opening).address;

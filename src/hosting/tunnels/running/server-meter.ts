@@ -5,10 +5,9 @@ import { Chore } from '../../../platform/jobs/index.js';
 import { InstancesStore } from '../records/instances.store.js';
 
 const HOUR_MS = 3_600_000;
-/** Instances that ended, of each server. */
+/** Ended instances kept per server. */
 const KEPT = 20;
 
-/** Enters into the ledger how long servers ran. */
 @Injectable()
 export class ServerMeter {
   constructor(
@@ -16,7 +15,7 @@ export class ServerMeter {
     private readonly instances: InstancesStore,
   ) {}
 
-  /** What is not in it yet, of all servers or of one. */
+  /** Enters running time that is not in the ledger yet, of one server or all. */
   async enter(unit: UnitOfWork, serverId: string | null): Promise<void> {
     for (const entry of await this.instances.takeSeconds(unit, serverId)) await enterServer(unit, entry);
   }

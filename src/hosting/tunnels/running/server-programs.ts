@@ -20,32 +20,28 @@ import { PROGRAM_FOLDER, ViewerKeyFile } from './viewer-key-file.js';
 
 const PORT = 3000;
 const MAX_PROCESSES = 256;
-/** Of each process. A connection takes two of the door, and one of the program. */
+/** Per process. A connection takes two of the door, and one of the program. */
 const OPEN_FILES = 8192;
 const TMP_BYTES = 256 * 1024 * 1024;
-/** Different refused connections that the log tells of. */
 const MAX_SAID = 20;
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
 const BEAT_MS = 2_000;
 
-/** Between SIGTERM and SIGKILL. */
+/** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 8_000;
 
-/** Memory of a server that names none, where the installation allows as much. */
+/** Default for servers without a limit, if the installation allows that much. */
 const DEFAULT_MEMORY_BYTES = 512 * 1024 * 1024;
 
-/** A program of a server, from before it starts until it has ended. */
 export class RunningProgram {
   usage: (() => SandboxUsage) | undefined;
-  /** The connection that it was refused last, in sentences. */
   refused: string | undefined;
   private readonly kill = new AbortController();
   private patience: NodeJS.Timeout | undefined;
 
   constructor(
     readonly door: SandboxDoor,
-    /** What `PORT` says. */
     readonly port: number,
     /** Whether it alone has the ports that the door sees. */
     readonly hasOwnPorts: boolean,
@@ -57,7 +53,6 @@ export class RunningProgram {
 
   readonly ended: Promise<SandboxResult>;
 
-  /** Asks it to end, and ends it after a while. */
   stop(): void {
     if (this.patience) return;
     if (this.door.terminate()) this.patience = setTimeout(() => this.kill.abort(), GRACE_MS);
@@ -65,7 +60,6 @@ export class RunningProgram {
   }
 }
 
-/** Starts programs of servers, each in a sandbox of its own that connections lead into. */
 @Injectable()
 export class ServerPrograms {
   constructor(
@@ -144,13 +138,12 @@ export class ServerPrograms {
     return new RunningProgram(door, port, hasOwnPorts, run);
   }
 
-  /** Most memory that the program of a server may take, in bytes. */
+  /** In bytes. */
   memoryOf({ memory_bytes }: ServerRow): number {
     return Number(memory_bytes ?? Math.min(DEFAULT_MEMORY_BYTES, this.config.serverLimits.memory));
   }
 }
 
-/** Of the host, where programs share its network. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
 
-/** By these, both sides agree on other keys as well, so that what was recorded cannot be read with this one later. */
+/** Ephemeral key exchange: recorded traffic cannot be decrypted later. */
 export const LINK_TLS = {
   ciphers: 'ECDHE-PSK-CHACHA20-POLY1305:ECDHE-PSK-AES256-CBC-SHA384',
   minVersion: 'TLSv1.2',
@@ -18,7 +18,7 @@ interface Ticket {
   readonly until: number;
 }
 
-/** With which processes of one installation reach servers of one another. */
+/** Credentials between processes of one installation. */
 @Injectable()
 export class ServerTickets {
   private readonly seal: Seal;
@@ -27,7 +27,7 @@ export class ServerTickets {
     this.seal = vault.seal('server links');
   }
 
-  /** For TLS with a key that all processes have (RFC 4279), and no certificates: with which both sides prove themselves. */
+  /** Pre-shared keys for TLS (RFC 4279), which authenticate both sides without certificates. */
   get keys(): { identity: string; psk: Buffer }[] {
     return this.seal.keys().map(psk => ({ identity: hash('sha256', psk, 'hex').slice(0, 32), psk }));
   }
@@ -37,7 +37,7 @@ export class ServerTickets {
     return this.seal.close(JSON.stringify(ticket), 'ticket').toString('base64url');
   }
 
-  /** Undefined for what is none, or too old. */
+  /** Undefined if invalid or expired. */
   read(text: string): Ticket | undefined {
     const opened = this.seal.open(Buffer.from(text, 'base64url'), 'ticket');
     const ticket: Ticket | undefined = opened && JSON.parse(opened.toString());
@@ -45,7 +45,7 @@ export class ServerTickets {
   }
 }
 
-/** The first line, without its end; what follows stays unread. Empty where none comes. */
+/** Reads the first line and leaves the rest unread. Empty if the socket ends before. */
 export function readLine(socket: Socket): Promise<string> {
   return new Promise(resolve => {
     let line = '';

@@ -6,11 +6,11 @@ import { Topics } from '../../../platform/topics/index.js';
 import { ViewerKeys, viewerKeysTopic } from '../../access/index.js';
 
 const NAME = 'viewer-jwks.json';
-/** Where programs see the folder of the service, and the file in it. */
+/** Path of the service folder inside the sandbox, and of the key file in it. */
 export const PROGRAM_FOLDER = '/run/server';
 export const VIEWER_KEYS_PATH = path.posix.join(PROGRAM_FOLDER, NAME);
 
-/** The keys by which programs know that a viewer is who X-Atelier-Viewer says, in a file: they may have no network. */
+/** Public keys that verify X-Atelier-Viewer, as a file: programs may have no network. */
 @Injectable()
 export class ViewerKeyFile {
   constructor(
@@ -19,7 +19,7 @@ export class ViewerKeyFile {
     private readonly log: Log,
   ) {}
 
-  /** Writes it to a folder, again whenever there are others; returns what ends that. */
+  /** Keeps the file current. Returns a function that ends that. */
   async keep(folder: string): Promise<() => void> {
     await this.write(folder);
     return this.topics.subscribe(viewerKeysTopic, () => {

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { ForwardRules } from '#libs/reverse-proxy/index.js';
 
-/** Cookies of visits: for the gateway alone. */
+/** Visit cookies, which only the gateway reads. */
 const OUR_COOKIE = /^(?:__Host-)?atl_/;
 const OUR_SUBPROTOCOL = /^atelier\.access\./;
 
 export type HeaderRules = Required<Pick<ForwardRules, 'requestHeader' | 'responseHeader'>>;
 
-/** What a server sees of a request, and its visitors of its answers: nothing of ours in either direction. */
+/** Removes everything of the service from requests and answers. */
 export const HEADER_RULES: HeaderRules = {
   requestHeader: (name, value) => {
     if (name === 'cookie') return withoutOurs(value, ';', '; ', OUR_COOKIE);
@@ -18,7 +18,7 @@ export const HEADER_RULES: HeaderRules = {
     name === 'set-cookie' && OUR_COOKIE.test(value.trimStart()) ? undefined : value,
 };
 
-/** The subprotocol that holds a token: a browser ends a socket whose server chooses none of what it named. */
+/** The subprotocol that carries a token. Browsers close sockets whose server chooses none of the offered ones. */
 export function ourSubprotocol({ headers }: IncomingMessage): string | undefined {
   return partsOf(String(headers['sec-websocket-protocol'] ?? ''), ',').find(part =>
     OUR_SUBPROTOCOL.test(part),

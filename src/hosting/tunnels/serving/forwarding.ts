@@ -11,10 +11,10 @@ import { HEADER_RULES, ourSubprotocol } from './forwarded-headers.js';
 import { localHostRules } from './local-host.js';
 import type { ReadyInstance } from './server-instances.js';
 
-/** Of processes that have answered lately; idle connections end by themselves. */
+/** Upstreams kept; idle connections close by themselves. */
 const MAX_UPSTREAMS = 1_000;
 
-/** How requests go on to the processes of servers: over which connections, and changed in which way. */
+/** How requests are forwarded: over which connections, and with which headers. */
 @Injectable()
 export class Forwarding {
   private readonly upstreams = new LRUCache<string, Upstream>({
@@ -38,7 +38,7 @@ export class Forwarding {
     return made;
   }
 
-  /** Of a process that could not be reached. */
+  /** Call for a process that could not be reached. */
   suspect(instance: InstanceRow): void {
     this.upstreams.delete(instance.id);
     this.connections.suspect(instance);

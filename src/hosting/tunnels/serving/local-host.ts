@@ -1,16 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { HeaderRules } from './forwarded-headers.js';
 
-/** Headers of a request that say which site a browser was on. */
+/** Request headers that name the browser's origin. */
 const OF_BROWSERS = new Set(['origin', 'referer']);
 /** Headers of an answer that name the program's own address. */
 const OF_PROGRAMS = new Set(['location', 'content-location', 'access-control-allow-origin']);
 
 /**
- * Header rules for a program that believes that it is at `local` ("localhost:3000"): its own origin is replaced as its Host is. Other
- * origins stay as they are, so that a program still recognizes requests from other sites.
- *
- * @param origin of the server, as visitors know it
+ * Header rules for programs that expect to be at `local` ("localhost:3000"). Only their own origin is replaced, so they still
+ * recognize foreign ones.
  */
 export function localHostRules(
   { headers }: IncomingMessage,
@@ -33,7 +31,7 @@ export function localHostRules(
   };
 }
 
-/** A URL on `host`, at another origin; any other text as it is. A URL without a scheme keeps none. */
+/** Moves a URL on `host` to another origin; other text stays. */
 function movedFrom(host: string, origin: string, text: string): string {
   const [start, scheme = '', authority = ''] = /^(https?:)?\/\/([^/?#]*)/i.exec(text) ?? [];
   if (start === undefined || authority.toLowerCase() !== host.toLowerCase()) return text;

@@ -10,15 +10,15 @@ import { type ReadyInstance, ServerInstances } from './server-instances.js';
 import { faultOf } from './server-pages.js';
 import { ServerTraffic } from './server-traffic.js';
 
-/** Requests that take longer are watched: they end once who sent them would not be let in any more. */
+/** Longer requests are watched, and end when their sender would no longer be admitted. */
 const LONG_MS = 1_000;
 
-/** How often a request looks for a process that it reaches. */
+/** Maximum attempts per request. */
 const MAX_ATTEMPTS = 3;
 
 type SendTo = (ready: ReadyInstance, ended: AbortSignal) => Promise<void>;
 
-/** Serves servers: each request goes to the process that answers now, and waits where there is to be one. */
+/** Forwards each request to the running instance, and waits while one starts. */
 @Injectable()
 export class ServerContent implements HostedContent, OnModuleInit {
   readonly kind = 'server';
@@ -84,10 +84,7 @@ export class ServerContent implements HostedContent, OnModuleInit {
     }
   }
 
-  /**
-   * Again with the next process where the one before was about to end, and nothing was done. A request that a process got is
-   * repeated once.
-   */
+  /** Retries with the next process if nothing was done. A request that a process received is repeated once. */
   private async attempt(
     { target }: HostedHost,
     client: ServerResponse | Duplex,
@@ -114,7 +111,7 @@ export class ServerContent implements HostedContent, OnModuleInit {
     }
   }
 
-  /** Ends an exchange with an instance that has ended: where its worker stands still, its connections stay open. */
+  /** Ends exchanges with an ended instance: a stalled worker leaves its connections open. */
   private async sendUntilEnd(
     ready: ReadyInstance,
     client: ServerResponse | Duplex,
@@ -148,7 +145,7 @@ export class ServerContent implements HostedContent, OnModuleInit {
   }
 }
 
-/** Gives a signal of the client's end; it is made when it is first asked for. */
+/** Signal of the client's end, created on demand. */
 function goneOf(client: ServerResponse | Duplex): () => AbortSignal {
   let signal: AbortSignal | undefined;
   return () => {
@@ -164,7 +161,7 @@ function whenClosed(client: ServerResponse | Duplex): AbortSignal {
   return gone.signal;
 }
 
-/** Whether nothing came of a request: it was not sent, or may be sent twice (RFC 9110, section 9.2.2) and was not answered. */
+/** Whether a request had no effect: never sent, or unanswered and idempotent (RFC 9110, section 9.2.2). */
 function isUndone(error: unknown, { method = '', headers, socket }: IncomingMessage): error is ProxyError {
   if (!(error instanceof ProxyError) || socket.destroyed) return false;
   if (error.fault === 'connect') return true;

@@ -7,20 +7,19 @@ import { Subscription, TopicCache, Topics } from '../../../platform/topics/index
 import { type InstanceRow, InstancesStore } from '../records/instances.store.js';
 import { type ServerRow, ServersStore, serverTopic } from '../records/servers.store.js';
 
-/** How long a request waits for a server that starts, and how many do, of each server. */
+/** How long requests wait for a starting server, and how many per server. */
 const HOLD_MS = 30_000;
 const MAX_HELD = 1_000;
-/** How long the end of a process is waited for that could not be reached: its row follows soon, or once its holder is given up. */
+/** How long to wait for the recorded end of an unreachable process: here, and on lost processes. */
 const END_MS = 2_000;
 const LOST_MS = 20_000;
-/** Exchanges that take longer are watched. */
+/** Longer exchanges are watched. */
 const LONG_MS = 1_000;
 /** Between two looks whether a client has read what came before its server ended. */
 const UNREAD_MS = 2_000;
 const MAX_SERVERS = 10_000;
 const TTL_MS = 10 * 60_000;
 
-/** A process that answers requests. */
 export interface ReadyInstance {
   readonly server: ServerRow;
   readonly instance: InstanceRow;
@@ -31,10 +30,9 @@ export type InstanceEnd = 'own' | 'asked';
 
 type Standing = { readonly server: ServerRow; readonly instance: InstanceRow | undefined };
 
-/** `full`: too many requests wait already; `late`: it was not ready in time. */
+/** `full`: too many requests wait; `late`: the server was not ready in time. */
 export type NotReadyReason = 'stopped' | 'failed' | 'crashed' | 'late' | 'full' | 'gone';
 
-/** A server that does not answer now. */
 export class NotReady extends Error {
   constructor(
     readonly why: NotReadyReason,
@@ -44,7 +42,7 @@ export class NotReady extends Error {
   }
 }
 
-/** Which process of a server answers. Requests for one that sleeps or starts wait here. */
+/** Finds the running instance of a server. Requests for a sleeping or starting one wait here. */
 @Injectable()
 export class ServerInstances {
   private readonly standings: TopicCache<Standing | null>;
@@ -60,8 +58,8 @@ export class ServerInstances {
   }
 
   /**
-   * The process that answers; waits for it while the server starts, and wakes one that sleeps. `gone` gives the signal that ends the
-   * wait: most requests need none. Throws {@link NotReady}.
+   * Waits while the server starts, and wakes a sleeping one. `gone` aborts the wait, and is called on demand. Throws {@link
+   * NotReady}.
    */
   async ready(serverId: string, gone: () => AbortSignal): Promise<ReadyInstance> {
     const standing = await this.look(serverId);
@@ -69,10 +67,7 @@ export class ServerInstances {
     return ready ?? this.hold(serverId, gone());
   }
 
-  /**
-   * How a process ended, or ends, that could not be reached: `own` where its program ended by itself, else `asked`. Waits a moment
-   * for that. Undefined where it goes on, and for whatever reason does not answer.
-   */
+  /** How an unreachable process ended; waits a moment for that. Undefined if it continues. */
   async endOf({ instance, server }: ReadyInstance, signal: AbortSignal): Promise<InstanceEnd | undefined> {
     const hasEnded = await this.hasEnded({ instance, server }, signal);
     if (!hasEnded) return undefined;
@@ -80,8 +75,8 @@ export class ServerInstances {
   }
 
   /**
-   * Calls `onEnd` for an exchange that outlives its process: the worker of that stands still, and leaves connections open. What the
-   * client has not read yet still reaches it. Returns what ends the watch.
+   * Calls `onEnd` if the exchange outlives its process, after the client has read what was sent. Returns a function that ends
+   * the watch.
    */
   watchEnd({ instance, server }: ReadyInstance, client: Writable, onEnd: () => void): () => void {
     // What this process runs closes its connections when it ends.
@@ -156,7 +151,7 @@ export class ServerInstances {
     }
   }
 
-  /** Gives `decide` how the server stands, again whenever that changes and when `limit` is aborted, until it decides. */
+  /** Calls `decide` again when the server changes or `limit` is aborted, until it returns a value. */
   private async watch<T>(
     serverId: string,
     limit: AbortSignal,
@@ -186,7 +181,7 @@ export class ServerInstances {
   }
 }
 
-/** One that bears a second beside itself answers until that is ready. */
+/** With `overlap`, the previous instance answers until its successor is ready. */
 function readyOf({ server, instance }: Standing): ReadyInstance | undefined {
   if (instance?.state !== 'running') return undefined;
   const isLatest = server.state === 'running' && instance.generation === server.generation;
@@ -194,7 +189,7 @@ function readyOf({ server, instance }: Standing): ReadyInstance | undefined {
   return isLatest || isReplaced ? { server, instance } : undefined;
 }
 
-/** Where it is not to run again within `leftMs`. */
+/** Throws if the server will not run within `leftMs`. */
 function refuseIfDown({ state, next_attempt_at: next }: ServerRow, leftMs: number): void {
   if (state === 'stopped' || state === 'failed') throw new NotReady(state);
   if (state !== 'crashed') return;

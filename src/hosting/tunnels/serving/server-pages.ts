@@ -3,7 +3,6 @@ import { ProxyError } from '#libs/reverse-proxy/index.js';
 import type { HtmlPage } from '../../../platform/pages/index.js';
 import { NotReady, type NotReadyReason } from './server-instances.js';
 
-/** What a visitor is answered where the server does not answer. */
 export interface ServerFault {
   readonly status: number;
   readonly page: HtmlPage & { readonly detail: string };
@@ -34,7 +33,7 @@ const NOT_READY: Record<NotReadyReason, { title: string; detail: string }> = {
   gone: { title: 'There is nothing here', detail: 'The server was deleted' },
 };
 
-/** Undefined for a fault of ours, or of nobody. Pages that pass load themselves again. */
+/** Undefined for errors of the service. Pages of temporary faults reload themselves. */
 export function faultOf(error: unknown): ServerFault | undefined {
   if (error instanceof NotReady) {
     const { title, detail } = NOT_READY[error.why];

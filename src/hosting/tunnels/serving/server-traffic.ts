@@ -2,10 +2,10 @@ import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { Log } from '../../../platform/log/index.js';
 import { ServersStore } from '../records/servers.store.js';
 
-/** Servers are stopped only after so many seconds without requests that this is little. */
+/** Small compared to the seconds without requests after which servers sleep. */
 const FLUSH_MS = 2_000;
 
-/** Which servers are in use, told to the database in batches: those with open connections are in use all the time. */
+/** Reports servers in use to the database, in batches. Open connections count as use. */
 @Injectable()
 export class ServerTraffic implements OnApplicationShutdown {
   private readonly traffic = new Map<string, { open: number }>();
@@ -20,7 +20,7 @@ export class ServerTraffic implements OnApplicationShutdown {
     clearTimeout(this.timer);
   }
 
-  /** Counts a request or connection; returns what is called at its end. */
+  /** Returns a function to call at the end. */
   open(serverId: string): () => void {
     const traffic = this.traffic.get(serverId) ?? { open: 0 };
     traffic.open++;
@@ -31,7 +31,7 @@ export class ServerTraffic implements OnApplicationShutdown {
     };
   }
 
-  /** Goes on while there is any. */
+  /** Repeats while there is traffic. */
   private async flush(): Promise<void> {
     const used: string[] = [];
     for (const [id, traffic] of this.traffic) {
