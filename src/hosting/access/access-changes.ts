@@ -61,9 +61,9 @@ export class AccessChanges {
     // Hashing takes a while: not within a transaction.
     const password_hash = input.password === undefined ? undefined : await hashPassword(input.password);
     await this.database.transaction(async unit => {
-      const policy = await this.store.of(target, unit, { locked: true });
+      const policy = await this.store.find(target, unit, { locked: true });
       requireAllowed(policy, input);
-      const settings = this.settingsOf(target, policy, input, password_hash);
+      const settings = this.merge(target, policy, input, password_hash);
       await this.store.set(unit, target, settings, actor.id);
       const { emails, identity, allowed_origins, versions } = settings;
       const details = {
@@ -81,14 +81,14 @@ export class AccessChanges {
     });
   }
 
-  private settingsOf(
+  private merge(
     { kind, id }: HostedTarget,
     policy: AccessPolicy,
     input: AccessInput,
     newPassword: string | undefined,
   ): AccessSettings {
     const { mode, identity = policy.identity, versions = policy.versions } = input;
-    const emails = input.emails === undefined ? policy.emails : addressesOf(input.emails);
+    const emails = input.emails === undefined ? policy.emails : parseEmails(input.emails);
     if (mode === 'restricted' && emails.length === 0)
       throw new Invalid('emails must name who may open it, with the mode restricted');
     const password_hash = mode === 'password' ? (newPassword ?? policy.password_hash) : null;
@@ -102,14 +102,14 @@ export class AccessChanges {
       versions,
       emails,
       password_hash,
-      ...this.linkOf(`${kind} ${id}`, policy, input),
+      ...this.linkSettings(`${kind} ${id}`, policy, input),
       allowed_origins:
-        input.allowed_origins === undefined ? policy.allowed_origins : originsOf(input.allowed_origins),
+        input.allowed_origins === undefined ? policy.allowed_origins : parseOrigins(input.allowed_origins),
       public_preview: input.public_preview === undefined ? policy.public_preview : preview,
     };
   }
 
-  private linkOf(
+  private linkSettings(
     context: string,
     { link_hash, sealed_link }: AccessPolicy,
     { mode, rotate_link }: Pick<AccessInput, 'mode' | 'rotate_link'>,
@@ -138,7 +138,7 @@ function requireAllowed(
     );
 }
 
-function addressesOf(emails: readonly string[]): string[] {
+function parseEmails(emails: readonly string[]): string[] {
   const addresses = emails.map(email => email.trim().toLowerCase());
   const wrong = addresses.find(address => !EMAIL.test(address));
   if (wrong !== undefined)
@@ -146,7 +146,7 @@ function addressesOf(emails: readonly string[]): string[] {
   return [...new Set(addresses)];
 }
 
-function originsOf(origins: readonly string[]): string[] {
+function parseOrigins(origins: readonly string[]): string[] {
   return origins.map(origin => {
     const parsed = URL.parse(origin);
     if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)

@@ -11,7 +11,7 @@ import { type Topic, Topics } from '../../platform/topics/index.js';
 import type { HostedHost } from '../hosts/index.js';
 import type { Admitted } from './admitted.js';
 import { AccessPolicies, hostedAccessTopic } from './policies/access-policies.js';
-import { type AccessMode, type AccessPolicy, mayOpen, modeOf } from './policies/access-policy.js';
+import { type AccessMode, type AccessPolicy, effectiveMode, mayOpen } from './policies/access-policy.js';
 import { AccessTokens, shownToken } from './tokens/access-tokens.js';
 import { type Asked, cookieCounts } from './visits/fetch-site.js';
 import { Visits } from './visits/visits.js';
@@ -44,7 +44,7 @@ export class AccessControl {
 
   /** Synchronous if everything but visits is cached. With `wantsViewer`, the viewer is looked up for public sites, too. */
   admit(host: HostedHost, request: Asked, { wantsViewer = false } = {}): Admission | Promise<Admission> {
-    const policy = this.policies.of(host.target);
+    const policy = this.policies.find(host.target);
     const decide = (known: AccessPolicy) => this.decide(host, request, wantsViewer, known);
     return policy instanceof Promise ? policy.then(decide) : decide(policy);
   }
@@ -55,7 +55,7 @@ export class AccessControl {
     wantsViewer: boolean,
     policy: AccessPolicy,
   ): Admission | Promise<Admission> {
-    const isPublic = modeOf(policy, host.version) === 'public';
+    const isPublic = effectiveMode(policy, host.version) === 'public';
     if (isPublic && !wantsViewer) return OPEN;
     const token = shownToken(request.headers);
     if (token === undefined) return this.decideByVisits(host, request, policy);
@@ -66,13 +66,13 @@ export class AccessControl {
   }
 
   private async decideByVisits(host: HostedHost, request: Asked, policy: AccessPolicy): Promise<Admission> {
-    const mode = modeOf(policy, host.version);
+    const mode = effectiveMode(policy, host.version);
     const isPublic = mode === 'public';
     const visits = cookieCounts(request, host.origin, policy.allowed_origins)
-      ? await this.visits.of(request, host.target)
+      ? await this.visits.find(request, host.target)
       : [];
     const visit = visits.find(each => this.holds(each, host, policy, mode));
-    if (visit) return { admitted: { isPublic, visitId: visit.id, ...viewerOf(visit) } };
+    if (visit) return { admitted: { isPublic, visitId: visit.id, ...toViewer(visit) } };
     if (isPublic) return { admitted: { isPublic } };
     const signedIn = visits.find(({ visitor }) => visitor !== null)?.visitor;
     if (signedIn) return { refused: { why: 'not_allowed', policy, email: signedIn.email } };
@@ -82,8 +82,9 @@ export class AccessControl {
 
   /** Returns the cookie of a new visit if the secret matches. */
   async openByLink({ target, version }: HostedHost, secret: string): Promise<string | undefined> {
-    const policy = await this.policies.of(target);
-    if (modeOf(policy, version) !== 'link' || policy.link_hash !== hashSecret(secret)) return undefined;
+    const policy = await this.policies.find(target);
+    if (effectiveMode(policy, version) !== 'link' || policy.link_hash !== hashSecret(secret))
+      return undefined;
     return this.visits.begin(target, { how: 'link', policyVersion: policy.policy_version });
   }
 
@@ -96,9 +97,9 @@ export class AccessControl {
     password: string,
     address: string,
   ): Promise<string | undefined> {
-    const policy = await this.policies.of(target);
+    const policy = await this.policies.find(target);
     const { password_hash, policy_version: policyVersion } = policy;
-    if (modeOf(policy, version) !== 'password' || password_hash === null) return undefined;
+    if (effectiveMode(policy, version) !== 'password' || password_hash === null) return undefined;
     const isRight = await this.protection.attempt(`${target.kind} ${target.id}`, address, async () =>
       (await passwordMatches(password_hash, password)) ? true : undefined,
     );
@@ -142,7 +143,7 @@ export class AccessControl {
   }
 }
 
-function viewerOf({ visitor, session_id: sessionId }: VisitRow): Pick<Admitted, 'viewer'> {
+function toViewer({ visitor, session_id: sessionId }: VisitRow): Pick<Admitted, 'viewer'> {
   if (!visitor) return {};
   const { user_id: userId, name, email, role } = visitor;
   return { viewer: { userId, name, email, role, sessionId } };

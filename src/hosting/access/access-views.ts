@@ -4,7 +4,7 @@ import { problemOf } from '../../platform/errors/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
 import { HOSTED, type HostedTarget, HostedTargets, HostNames } from '../hosts/index.js';
 import type { AccessView } from './access.dto.js';
-import { type AccessPolicy, modeOf } from './policies/access-policy.js';
+import { type AccessPolicy, effectiveMode } from './policies/access-policy.js';
 import { AccessPolicyStore } from './policies/access-policy.store.js';
 
 /** Query parameter that carries the secret of a link. */
@@ -23,13 +23,13 @@ export class AccessViews {
     this.links = vault.seal('hosted links');
   }
 
-  async of(actor: Actor, target: HostedTarget): Promise<AccessView> {
-    const policy = await this.store.of(target);
+  async view(actor: Actor, target: HostedTarget): Promise<AccessView> {
+    const policy = await this.store.find(target);
     const manages = await this.manages(actor, target);
     const { mode, identity, allowed_origins, public_preview, versions, max_exposure } = policy;
     return {
       mode,
-      effective_mode: modeOf(policy, undefined),
+      effective_mode: effectiveMode(policy, undefined),
       url: this.names.urlOf(target.kind, target.slug),
       link: manages ? this.linkOf(target, policy) : null,
       emails: manages ? [...policy.emails] : [],

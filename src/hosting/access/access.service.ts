@@ -46,7 +46,7 @@ function accessService(kind: HostedKind, { Id, SetAccess, View }: Shapes) {
     })
     async read(actor: Actor, input: HostedInput): Promise<HostedInput & AccessView> {
       const target = await this.targets.require(actor, read, kind, hostedId(input));
-      return { ...input, ...(await this.views.of(actor, target)) };
+      return { ...input, ...(await this.views.view(actor, target)) };
     }
 
     @Action({
@@ -64,7 +64,7 @@ function accessService(kind: HostedKind, { Id, SetAccess, View }: Shapes) {
     async set(actor: Actor, input: HostedInput & AccessInput): Promise<HostedInput & AccessView> {
       const id = hostedId(input);
       const target = await this.changes.open(actor, kind, id, input);
-      return { ...named(kind, id), ...(await this.views.of(actor, target)) };
+      return { ...named(kind, id), ...(await this.views.view(actor, target)) };
     }
 
     @Action({

@@ -6,10 +6,10 @@ import { type OpenPage, PageSessions } from '../../identity/page-sessions/index.
 import { type Actor, Public } from '../../platform/access/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { sendOn, sendPage } from '../../platform/pages/index.js';
-import { type HostedHost, HostTable, hostNameOf } from '../hosts/index.js';
+import { type HostedHost, HostTable, normalizeHost } from '../hosts/index.js';
 import { linkSentPage, notAllowedPage, signInPage } from './enter-pages.js';
 import { AccessPolicies } from './policies/access-policies.js';
-import { mayOpen, modeOf } from './policies/access-policy.js';
+import { effectiveMode, mayOpen } from './policies/access-policy.js';
 import { ViewerKeys } from './viewer-keys.js';
 import { Visits } from './visits/visits.js';
 import { VisitsStore } from './visits/visits.store.js';
@@ -44,8 +44,8 @@ export class EnterController {
 
   @Get(PAGE)
   show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.sessions.show(request, reply, addressOf(request), async opened => {
-      const destination = await this.destinationOf(request);
+    return this.sessions.show(request, reply, pageAddress(request), async opened => {
+      const destination = await this.readDestination(request);
       if (opened.person) await this.enter(opened, opened.person, destination);
       else sendPage(reply, signInPage(opened, destination.host, ''));
     });
@@ -53,8 +53,8 @@ export class EnterController {
 
   @Post(`${PAGE}/sign-in`)
   signIn(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.sessions.submit(request, reply, addressOf(request), async (opened, fields) => {
-      const { host } = await this.destinationOf(request);
+    return this.sessions.submit(request, reply, pageAddress(request), async (opened, fields) => {
+      const { host } = await this.readDestination(request);
       await this.sessions.signIn(opened, fields, (email, problem) =>
         signInPage(opened, host, email, problem),
       );
@@ -63,13 +63,15 @@ export class EnterController {
 
   @Post(`${PAGE}/sign-out`)
   signOut(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.sessions.submit(request, reply, addressOf(request), opened => this.sessions.signOut(opened));
+    return this.sessions.submit(request, reply, pageAddress(request), opened =>
+      this.sessions.signOut(opened),
+    );
   }
 
   @Post(`${PAGE}/confirm-address`)
   confirmAddress(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.sessions.submit(request, reply, addressOf(request), async opened => {
-      const { host } = await this.destinationOf(request);
+    return this.sessions.submit(request, reply, pageAddress(request), async opened => {
+      const { host } = await this.readDestination(request);
       const { person } = opened;
       if (!person) return sendOn(reply, opened.address);
       await this.verification.sendAgain(person);
@@ -85,9 +87,9 @@ export class EnterController {
 
   private async enter(opened: OpenPage, person: Actor, destination: Destination): Promise<void> {
     const { host, path, state } = destination;
-    const policy = await this.policies.of(host.target);
+    const policy = await this.policies.find(host.target);
     const onlooker = await this.store.onlooker(person.id, host.target);
-    const mode = modeOf(policy, host.version);
+    const mode = effectiveMode(policy, host.version);
     if (!onlooker || !mayOpen(policy, mode, host.target, onlooker)) {
       const isConfirmed = onlooker?.email_verified !== false;
       sendPage(opened.reply, notAllowedPage(opened, host, person.email ?? person.name, isConfirmed), 403);
@@ -99,10 +101,10 @@ export class EnterController {
   }
 
   /** 404 for hosts that are not ours. */
-  private async destinationOf({ query }: FastifyRequest): Promise<Destination> {
+  private async readDestination({ query }: FastifyRequest): Promise<Destination> {
     const { to, state } = query as Record<string, unknown>;
     const url = typeof to === 'string' ? URL.parse(to) : null;
-    const host = url && (await this.hosts.find(hostNameOf(url.host)));
+    const host = url && (await this.hosts.find(normalizeHost(url.host)));
     if (!url || !host || url.origin !== host.origin || typeof state !== 'string' || !STATE.test(state))
       throw new NotFound('This address leads to no site; open the site again');
     const path = url.pathname + url.search;
@@ -111,7 +113,7 @@ export class EnterController {
 }
 
 /** Includes the destination, so that forms keep it. */
-function addressOf({ query }: FastifyRequest): string {
+function pageAddress({ query }: FastifyRequest): string {
   const { to = '', state = '' } = query as Record<string, unknown>;
   return `${PAGE}?${new URLSearchParams({ to: String(to), state: String(state) })}`;
 }

@@ -30,10 +30,10 @@ abstract class ExposedOfKind implements ExposureSource, OnModuleInit {
 
   async listExposed(actor: Actor, query: ExposureQuery): Promise<ExposedView[]> {
     const rows = await this.store.listOutward(actor, this.kind, query);
-    return (await Promise.all(rows.map(row => this.viewOf(row)))).filter(view => view !== undefined);
+    return (await Promise.all(rows.map(row => this.view(row)))).filter(view => view !== undefined);
   }
 
-  private async viewOf(row: OutwardRow): Promise<ExposedView | undefined> {
+  private async view(row: OutwardRow): Promise<ExposedView | undefined> {
     const { target_id: id, mode, workspace_id, workspace_name } = row;
     const target = await this.targets.find(this.kind, id);
     if (!target || !(mode in PROTECTION)) return undefined;

@@ -31,7 +31,7 @@ export class ViewerTokens {
   ) {}
 
   async tell({ target }: HostedHost, { userId, name, email, role }: Viewer): Promise<ToldViewer> {
-    const { identity } = await this.policies.of(target);
+    const { identity } = await this.policies.find(target);
     if (identity === 'none') return {};
     return identity === 'id' ? { id: userId } : { id: userId, name, email, role };
   }

@@ -51,7 +51,7 @@ export class BuildEgress {
   }
 
   /** Hosts without which an installation cannot succeed. */
-  hostsOf(registries: readonly string[]): Set<string> {
+  requiredHosts(registries: readonly string[]): Set<string> {
     const hosts = [this.defaultRegistry, ...registries].map(url => URL.parse(url)?.hostname ?? '');
     if (hosts.includes(DEFAULT_REGISTRY.hostname)) hosts.push(YARN_HOST);
     return new Set(hosts.map(host => host.replace(/^\[|\]$/g, '')));

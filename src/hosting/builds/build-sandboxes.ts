@@ -64,7 +64,7 @@ export class BuildSandboxes {
       {
         folder: step.folder,
         maxBytes: this.config.siteBuildLimits.disk,
-        measure: signal => this.bytesOf(job, step.folder, signal),
+        measure: signal => this.measure(job, step.folder, signal),
       },
       over.signal,
     );
@@ -102,7 +102,7 @@ export class BuildSandboxes {
   }
 
   /** Null if the size cannot be measured. */
-  async bytesOf({ workspace }: SandboxJob, folder: string, signal: AbortSignal): Promise<number | null> {
+  async measure({ workspace }: SandboxJob, folder: string, signal: AbortSignal): Promise<number | null> {
     try {
       return await this.sandboxes.bytesOf(workspace, folder, signal);
     } catch (error) {

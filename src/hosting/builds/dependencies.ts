@@ -54,10 +54,10 @@ export class Dependencies {
     job.onPhase('install');
     const wanted = await installFiles(new ManifestReader(folder), project.manager?.lock);
     await this.egress.requireReachable(job.workspace.id, wanted.registries);
-    const key = keyOf(job, wanted);
+    const key = entryKey(job, wanted);
     const keep = async (): Promise<void> => {
       if (key === undefined) return;
-      const bytes = await this.sandboxes.bytesOf(job, folder, job.signal);
+      const bytes = await this.sandboxes.measure(job, folder, job.signal);
       if (bytes !== null) await this.cache.keep(cacheKey, key, { folder, folders: wanted.folders, bytes });
     };
     if (key !== undefined && (await this.cache.take(cacheKey, key, folder, wanted.folders))) {
@@ -88,15 +88,15 @@ export class Dependencies {
       for (const [file, text] of files) await place.write(file, text);
       const step = {
         ...({ what: 'install', folder: work, script: SCRIPT, command, egress } as const),
-        args: [command, version ? `${toolOf(name, version)}@${version}` : ''],
+        args: [command, version ? `${packageName(name, version)}@${version}` : ''],
         env: environment(name, registry ?? this.egress.defaultRegistry),
         seconds: this.config.siteBuildLimits.install_seconds,
-        requires: this.egress.hostsOf(registries),
+        requires: this.egress.requiredHosts(registries),
       };
       await this.sandboxes.run(job, step, log);
       await take({
         folder: work,
-        bytes: () => this.sandboxes.bytesOf(job, work, job.signal),
+        bytes: () => this.sandboxes.measure(job, work, job.signal),
         moveTo: target => this.cache.hand(work, target, folders),
       });
     } finally {
@@ -106,7 +106,7 @@ export class Dependencies {
 }
 
 /** From version 2 on, the registry has Yarn under another name. */
-function toolOf(name: string, version: string): string {
+function packageName(name: string, version: string): string {
   return name === 'yarn' && !version.startsWith('1.') ? '@yarnpkg/cli-dist' : name;
 }
 
@@ -155,12 +155,15 @@ function yarnEnvironment(registry: string): Record<string, string> {
 const PROXY = 'http://127.0.0.1:3128';
 
 /** Undefined without a lock file: the result may differ each time. */
-function keyOf({ project }: BuildJob, wanted: InstallFiles): string | undefined {
-  return project.manager?.lock ? fingerprintOf(project, wanted) : undefined;
+function entryKey({ project }: BuildJob, wanted: InstallFiles): string | undefined {
+  return project.manager?.lock ? computeFingerprint(project, wanted) : undefined;
 }
 
 /** Equal for equal manifests on equal platforms. */
-export function fingerprintOf({ manager, install }: InstallJob['project'], { files }: InstallFiles): string {
+export function computeFingerprint(
+  { manager, install }: InstallJob['project'],
+  { files }: InstallFiles,
+): string {
   const [major] = process.versions.node.split('.');
   const what = [...files, manager?.name, manager?.version, install, major, process.platform, process.arch];
   return createHash('sha256').update(JSON.stringify(what)).digest('hex');

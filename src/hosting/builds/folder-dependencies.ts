@@ -7,12 +7,12 @@ import { SandboxWatch, WorkspaceQuota, type Writer } from '../../workspaces/chan
 import { WorkspaceFolders } from '../../workspaces/core/index.js';
 import { BuildEgress } from './build-egress.js';
 import type { InstallJob, SandboxJob } from './build-job.js';
-import { Dependencies, fingerprintOf, type Installed } from './dependencies.js';
+import { computeFingerprint, Dependencies, type Installed } from './dependencies.js';
 import { BuildLog, type LogStream } from './outcome/build-log.js';
 import { BuildFailure } from './project/build-failure.js';
 import { type InstallFiles, installFiles } from './project/install-files.js';
 import { ManifestReader } from './project/manifest-reader.js';
-import { installCommand, managerOf, needsInstall } from './project/package-manager.js';
+import { detectManager, installCommand, needsInstall } from './project/package-manager.js';
 
 const MODULES = 'node_modules';
 /** Holds the fingerprint of the manifests that were installed. */
@@ -74,11 +74,11 @@ export class FolderDependencies {
     const reader = new ManifestReader(root, folder);
     const manifest = await reader.manifest('package.json');
     if (!manifest) return undefined;
-    const manager = await managerOf(reader, manifest, []);
+    const manager = await detectManager(reader, manifest, []);
     if (command === null && !needsInstall(manifest, manager)) return undefined;
     const project = { manager, install: command ?? installCommand(manager) };
     const files = await installFiles(reader, manager.lock);
-    const fingerprint = fingerprintOf(project, files);
+    const fingerprint = computeFingerprint(project, files);
     const mark = await reader.settings(`${MODULES}/${MARK}`);
     if (mark === fingerprint) return undefined;
     if (mark === undefined && command === null && (await hasModules(root, folder))) return undefined;

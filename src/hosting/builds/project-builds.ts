@@ -9,7 +9,7 @@ import { ModuleCache } from './module-cache.js';
 import { BuildLog } from './outcome/build-log.js';
 import { BuildFailure } from './project/build-failure.js';
 import { detectProject, plainFolder } from './project/detect-project.js';
-import { ManifestReader, stringsOf } from './project/manifest-reader.js';
+import { ManifestReader, readStrings } from './project/manifest-reader.js';
 import type { DetectedProject, ProjectSettings } from './project/project.js';
 
 /** Packages that need their postinstall script, which works without network. */
@@ -89,7 +89,7 @@ export class ProjectBuilds {
     log.say(`$ ${command}`);
     const step = {
       ...({ what: 'build', folder: job.folder, script: SCRIPT, command } as const),
-      args: [command, dependencies.isFresh ? 'prepare' : '', await this.postinstallOf(job)],
+      args: [command, dependencies.isFresh ? 'prepare' : '', await this.findPostinstall(job)],
       env: ENVIRONMENT,
       egress: this.egress.forBuild(),
       seconds: this.config.siteBuildLimits.build_seconds,
@@ -99,9 +99,9 @@ export class ProjectBuilds {
   }
 
   /** The project's own postinstall script may need files that the installation did not see. */
-  private async postinstallOf({ folder, project }: BuildJob): Promise<string> {
+  private async findPostinstall({ folder, project }: BuildJob): Promise<string> {
     if (project.install === undefined) return '';
     const manifest = await new ManifestReader(folder).manifest('package.json');
-    return stringsOf(manifest?.scripts).has('postinstall') ? 'postinstall' : '';
+    return readStrings(manifest?.scripts).has('postinstall') ? 'postinstall' : '';
   }
 }

@@ -30,7 +30,7 @@ export class DomainsStore {
   }
 
   list({ kind, id }: Target): Promise<DomainRow[]> {
-    return this.of(kind, id).orderBy('name').execute();
+    return this.customHosts(kind, id).orderBy('name').execute();
   }
 
   async count(unit: UnitOfWork, { kind, id }: Target): Promise<number> {
@@ -42,7 +42,7 @@ export class DomainsStore {
   }
 
   find({ kind, id }: Target, host: string, within: Queries = this.database): Promise<DomainRow | undefined> {
-    return this.of(kind, id, within).where('name', '=', host).executeTakeFirst();
+    return this.customHosts(kind, id, within).where('name', '=', host).executeTakeFirst();
   }
 
   async remove(unit: UnitOfWork, { kind, id }: Target, host: string): Promise<boolean> {
@@ -121,7 +121,7 @@ export class DomainsStore {
         and created_at < now() - make_interval(days => ${PENDING_DAYS})`.execute(this.database.tables());
   }
 
-  private of(kind: DomainRow['kind'], id: string, within: Queries = this.database) {
+  private customHosts(kind: DomainRow['kind'], id: string, within: Queries = this.database) {
     const query = within.tables().selectFrom('host_name').selectAll();
     return query.where('source', '=', 'custom').where('kind', '=', kind).where('target_id', '=', id);
   }

@@ -5,7 +5,7 @@ import { Public } from '../../platform/access/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { TrustedProxies } from '../../platform/http/index.js';
 import { Ingress } from '../../platform/ingress/index.js';
-import { HostTable, hostNameOf } from '../hosts/index.js';
+import { HostTable, normalizeHost } from '../hosts/index.js';
 
 /** Tells the proxy in front whether to get a certificate: otherwise anyone could have it ask for any host. */
 @Public()
@@ -24,7 +24,7 @@ export class TlsQuestionController {
     @Req() { raw }: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const host = hostNameOf(typeof domain === 'string' ? domain : '');
+    const host = normalizeHost(typeof domain === 'string' ? domain : '');
     const isOurs = this.proxies.has(raw.socket.remoteAddress) && host !== '' && (await this.isServed(host));
     if (!isOurs) throw new NotFound('Nothing is served on this host');
     void reply.type('text/plain; charset=utf-8').send('yes\n');

@@ -95,7 +95,7 @@ function hasUnreadBody({ headers, complete }: IncomingMessage): boolean {
 const MAX_FORM_BYTES = 16_384;
 
 /** Undefined if the body exceeds the limit. */
-export async function bodyOf(
+export async function readBody(
   request: IncomingMessage,
   maxBytes = MAX_FORM_BYTES,
 ): Promise<Buffer | undefined> {

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { isOutage } from '#libs/resilient-postgres/index.js';
 import { TrustedProxies } from '../../platform/http/index.js';
 import { Ingress } from '../../platform/ingress/index.js';
-import { type HostedHost, HostingDomain, HostTable, hostNameOf } from '../hosts/index.js';
+import { type HostedHost, HostingDomain, HostTable, normalizeHost } from '../hosts/index.js';
 import { sendProblem } from './answers.js';
 import { GatewayRecord } from './gateway-record.js';
 import { HostedRequests } from './hosted-requests.js';
@@ -138,7 +138,7 @@ export class Gateway {
   private read(sent: string): { readonly name: string; readonly belongs: Belongs } {
     const known = this.headers.get(sent);
     if (known) return known;
-    const name = hostNameOf(sent);
+    const name = normalizeHost(sent);
     const read = { name, belongs: this.belongs(name) };
     this.headers.set(sent, read);
     return read;

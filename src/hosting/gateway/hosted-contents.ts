@@ -36,7 +36,7 @@ export class HostedContents {
     this.contents.set(content.kind, content);
   }
 
-  of(kind: HostedKind): HostedContent | undefined {
+  find(kind: HostedKind): HostedContent | undefined {
     return this.contents.get(kind);
   }
 }

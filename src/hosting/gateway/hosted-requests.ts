@@ -35,7 +35,7 @@ export class HostedRequests {
       this.refuse(asked, admission.refused);
       return false;
     }
-    await this.contents.of(target.kind)?.serve(host, admission.admitted, request, response);
+    await this.contents.find(target.kind)?.serve(host, admission.admitted, request, response);
     return true;
   }
 

@@ -6,7 +6,7 @@ import { UpgradeClient } from '#libs/reverse-proxy/index.js';
 import { TrustedProxies } from '../../platform/http/index.js';
 import { Log } from '../../platform/log/index.js';
 import { AccessControl } from '../access/index.js';
-import { HostTable, hostNameOf } from '../hosts/index.js';
+import { HostTable, normalizeHost } from '../hosts/index.js';
 import { refuseUpgrade, type UpgradeRefusal } from './answers.js';
 import { HostedContents } from './hosted-contents.js';
 import { OwnCredentials, refusalOfKey } from './own-credentials.js';
@@ -31,7 +31,7 @@ export class HostedUpgrades {
   async open(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const client = new UpgradeClient(request, socket, head);
     const address = this.proxies.clientOf(request);
-    const name = hostNameOf(request.headers.host ?? '');
+    const name = normalizeHost(request.headers.host ?? '');
     const isRefused = this.limits.isRefusedTooOften(address);
     const end = isRefused ? undefined : this.limits.openSocket(address, name);
     if (!end) {
@@ -57,7 +57,7 @@ export class HostedUpgrades {
       return { status: 400, detail: MALFORMED.detail };
     const host = await this.hosts.find(name);
     if (!host) return { status: 404, detail: NOT_FOUND.detail };
-    const content = this.contents.of(host.target.kind);
+    const content = this.contents.find(host.target.kind);
     if (!content?.upgrade || request.url.startsWith(RESERVED)) return { status: 404, ...NO_SUCH_PATH };
     if (this.credentials.areIn(request)) return { status: 401, detail: refusalOfKey(host.target) };
     const admission = await this.control.admit(host, request, { wantsViewer: true });

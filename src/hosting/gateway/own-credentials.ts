@@ -21,13 +21,13 @@ export class OwnCredentials {
       (name, at) =>
         at % 2 === 0 &&
         CARRIERS.has(name.toLowerCase()) &&
-        wordsOf(rawHeaders[at + 1] ?? '').some(word => this.isOurs(word)),
+        splitCredentials(rawHeaders[at + 1] ?? '').some(word => this.isOurs(word)),
     );
   }
 
   private isOurs(word: string): boolean {
     if (isWellFormedKey(word) || EXEC_TOKEN.test(word)) return true;
-    const [header, claims] = jwtOf(word);
+    const [header, claims] = decodeJwt(word);
     // Others may have chosen the same name for theirs.
     if (claims?.iss === ISSUER && header?.alg === 'HS256' && isUuid(claims.sid)) return true;
     // Programs may be told who looks by another kind of JWT.
@@ -36,7 +36,7 @@ export class OwnCredentials {
 }
 
 /** Words of a header that may be credentials; for Basic, also name and password. */
-function wordsOf(value: string): string[] {
+function splitCredentials(value: string): string[] {
   const [, encoded] = BASIC.exec(value) ?? [];
   const pair = encoded === undefined ? [] : Buffer.from(encoded, 'base64').toString('latin1').split(':');
   return [...value.split(/[\s,]+/), ...pair];
@@ -45,7 +45,7 @@ function wordsOf(value: string): string[] {
 type Claims = Record<string, unknown> | undefined;
 
 /** Header and claims of a JWT, not verified. */
-function jwtOf(word: string): [Claims, Claims] {
+function decodeJwt(word: string): [Claims, Claims] {
   const parts = word.split('.', 4);
   if (parts.length !== 3) return [undefined, undefined];
   try {

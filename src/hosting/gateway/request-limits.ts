@@ -26,7 +26,7 @@ export class MinuteCounts {
     return count;
   }
 
-  of(key: string): number {
+  count(key: string): number {
     return performance.now() < this.until ? (this.counts.get(key) ?? 0) : 0;
   }
 }
@@ -102,7 +102,7 @@ export class RequestLimits {
 
   /** Whether an address is blocked for its many refused requests. */
   isRefusedTooOften(address: string): boolean {
-    return this.refusals.of(networkOf(address)) >= MAX_REFUSED;
+    return this.refusals.count(networkOf(address)) >= MAX_REFUSED;
   }
 
   private openOne(places: OpenPlaces, address: string, host: string): (() => void) | undefined {

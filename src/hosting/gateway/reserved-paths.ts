@@ -5,7 +5,7 @@ import { problemOf } from '../../platform/errors/index.js';
 import { TrustedProxies } from '../../platform/http/index.js';
 import { AccessControl, AccessPolicies, isSameOrigin, ViewerTokens, Visits } from '../access/index.js';
 import type { HostedHost } from '../hosts/index.js';
-import { bodyOf, sendHtml, sendJson, sendTo } from './answers.js';
+import { readBody, sendHtml, sendJson, sendTo } from './answers.js';
 import { NO_SUCH_PATH, passwordPage, roundFailed } from './pages.js';
 import { SiteActions } from './site-actions.js';
 
@@ -69,7 +69,7 @@ export class ReservedPaths {
     const { cookies } = this.visits;
     // Programs that only look at an address spend nothing.
     const ticket = request.method === 'GET' ? (url.searchParams.get('ticket') ?? '') : '';
-    const { policy_version } = await this.policies.of(host.target);
+    const { policy_version } = await this.policies.find(host.target);
     const entered = await this.visits.enter(request, host, ticket, policy_version);
     if (!entered) {
       const cleared = [cookies.clear('round'), cookies.clear('start')];
@@ -89,7 +89,7 @@ export class ReservedPaths {
       sendJson(response, 403, { detail: 'This form does not come from the page that you were shown' });
       return;
     }
-    const body = await bodyOf(request);
+    const body = await readBody(request);
     if (!body) {
       sendJson(response, 413, { detail: 'The form is too large' }, { connection: 'close' });
       return;

@@ -7,7 +7,7 @@ import { NotFound, Problem, problemOf } from '../../platform/errors/index.js';
 import { requestId, TrustedProxies, withRequestOrigin } from '../../platform/http/index.js';
 import { AccessControl, type Admitted, isSameOrigin } from '../access/index.js';
 import type { HostedTarget } from '../hosts/index.js';
-import { bodyOf, sendJson } from './answers.js';
+import { readBody, sendJson } from './answers.js';
 import { HostedContents, type OfferedActions } from './hosted-contents.js';
 import { MinuteCounts } from './request-limits.js';
 import type { ReservedRequest } from './reserved-paths.js';
@@ -58,7 +58,7 @@ export class SiteActions {
     const admission = await this.control.admit(host, request, { wantsViewer: true });
     if ('refused' in admission) throw new Problem(401, 'Sign in to open this');
     const { target } = host;
-    const offered = await this.contents.of(target.kind)?.actions?.(target.id);
+    const offered = await this.contents.find(target.kind)?.actions?.(target.id);
     if (!offered?.names.includes(name)) throw new NotFound(`This ${target.kind} offers no action ${name}`);
     const { viewer } = admission.admitted;
     if (!viewer && !offered.isPublic) throw new Problem(401, 'Sign in to do this');
@@ -66,7 +66,7 @@ export class SiteActions {
       throw new Problem(429, `More than ${MAX_PER_MINUTE} actions a minute; try again soon`, {
         'retry-after': '60',
       });
-    const input = await inputOf(request);
+    const input = await readInput(request);
     const caller = await this.callerFor(target, offered);
     try {
       const result = await this.runner.run(caller, { name, input, workspaceId: target.workspaceId });
@@ -123,10 +123,10 @@ export class SiteActions {
 const isSame = (a: OfferedActions, b: OfferedActions): boolean =>
   a.by.id === b.by.id && a.names.join() === b.names.join();
 
-async function inputOf(request: ReservedRequest['request']): Promise<unknown> {
+async function readInput(request: ReservedRequest['request']): Promise<unknown> {
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
     throw new Problem(415, 'Send the input of the action as application/json');
-  const body = await bodyOf(request, MAX_BYTES);
+  const body = await readBody(request, MAX_BYTES);
   if (!body) throw new Problem(413, 'The input is too large', { connection: 'close' });
   try {
     return parseJson(body.toString() || '{}');

@@ -4,7 +4,7 @@ import { Config } from '../../platform/config/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { HostingFacts } from '../../platform/health/index.js';
 import { Log } from '../../platform/log/index.js';
-import { isolationOf } from './isolation.js';
+import { compareSites } from './isolation.js';
 
 export const HOSTED_KINDS = ['site', 'server'] as const;
 export type HostedKind = (typeof HOSTED_KINDS)[number];
@@ -39,7 +39,7 @@ export class HostingDomain implements OnModuleInit {
 
   onModuleInit(): void {
     const host = URL.parse(this.config.baseUrl)?.hostname ?? '';
-    const isolation = isolationOf(this.domain, host);
+    const isolation = compareSites(this.domain, host);
     this.facts.set({ domain: this.domain ?? null, isolation });
     if (isolation === 'same_site' && this.config.publicUrl !== undefined && this.domain !== 'localhost')
       this.log.warn(
@@ -95,7 +95,7 @@ export class HostingDomain implements OnModuleInit {
 }
 
 /** Normalizes a Host header: lower case, without port and final dot. */
-export const hostNameOf = (host: string): string =>
+export const normalizeHost = (host: string): string =>
   host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 
 function domainOf(hostname: string): string | undefined {

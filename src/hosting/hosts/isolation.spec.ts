@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { isolationOf } from './isolation.js';
+import { compareSites } from './isolation.js';
 
 it.each([
   ['example.app', 'atelier.example.com', 'separate_site'],
@@ -10,5 +10,5 @@ it.each([
   ['localhost', 'localhost', 'same_site'],
   [undefined, '192.0.2.1', 'none'],
 ])('%s beside %s is %s', (domain, host, isolation) => {
-  expect(isolationOf(domain, host)).toBe(isolation);
+  expect(compareSites(domain, host)).toBe(isolation);
 });

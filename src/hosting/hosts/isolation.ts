@@ -13,7 +13,7 @@ function siteOf(host: string): string {
 }
 
 /** `none` without a domain for hosts. */
-export function isolationOf(domain: string | undefined, serviceHost: string): Isolation {
+export function compareSites(domain: string | undefined, serviceHost: string): Isolation {
   if (domain === undefined) return 'none';
   return siteOf(domain) === siteOf(serviceHost) ? 'same_site' : 'separate_site';
 }

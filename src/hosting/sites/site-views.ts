@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { iso, isoOrNull } from '../../platform/database/index.js';
 import { HostNames } from '../hosts/index.js';
-import { factsOf, promotionOf } from './records/promotion.js';
+import { decidePromotion, promotionFacts } from './records/promotion.js';
 import type { SiteRow } from './records/sites.store.js';
 import { isOpen } from './records/version-states.js';
 import type { VersionRow } from './records/versions.store.js';
@@ -50,7 +50,7 @@ export class SiteViews {
       state: isLive ? 'live' : state,
       url: this.names.versionUrlOf(site.slug, number),
       auto_promote: version.auto_promote,
-      promotion: promotionOf(factsOf(site, version)),
+      promotion: decidePromotion(promotionFacts(site, version)),
       progress:
         isOpen(state) && progress.phase
           ? { phase: progress.phase, done: progress.done ?? null, total: progress.total ?? null }

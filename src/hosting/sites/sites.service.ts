@@ -68,7 +68,7 @@ export class SitesService implements OnModuleInit {
       await this.hosted.lockWorkspace(unit, actor, 'site.publish', draft.workspace_id);
       if ((await this.sites.count(unit, draft.workspace_id)) >= most)
         throw new Conflict(`The workspace has ${most} sites, as many as it may; delete one`);
-      await this.sites.add(unit, { ...draft, ...settingsOf(input), folder: workspacePath(input.folder) });
+      await this.sites.add(unit, { ...draft, ...readSettings(input), folder: workspacePath(input.folder) });
       await this.hosted.claim(unit, 'site', draft);
       const site = await this.sites.require(id, unit);
       await this.hosted.record(unit, actor, 'site.create', site, { name, slug, folder: site.folder });
@@ -110,7 +110,7 @@ export class SitesService implements OnModuleInit {
     await this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, id);
       const changes: SiteChanges = {
-        ...settingsOf(input),
+        ...readSettings(input),
         ...(input.folder !== undefined && { folder: workspacePath(input.folder) }),
         ...(name !== undefined && { name: name.trim() }),
         ...(slug !== undefined && { slug }),
@@ -212,7 +212,7 @@ export class SitesService implements OnModuleInit {
   }
 }
 
-function settingsOf(input: Partial<CreateSite>): SiteChanges {
+function readSettings(input: Partial<CreateSite>): SiteChanges {
   const { preset, install_command, build_command, output_dir, spa, node_memory } = input;
   const given = Object.entries({ preset, install_command, build_command, spa, node_memory }).filter(
     ([, value]) => value !== undefined,

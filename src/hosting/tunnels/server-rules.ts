@@ -18,7 +18,7 @@ export class ServerRules {
   ) {}
 
   /** Columns for the given settings. 422 for invalid ones. */
-  settingsOf(server: Pick<ServerRow, 'id' | 'env_sealed'>, input: Partial<CreateServer>): ServerChanges {
+  readSettings(server: Pick<ServerRow, 'id' | 'env_sealed'>, input: Partial<CreateServer>): ServerChanges {
     const { restart, health_path, overlap, sleep_after_seconds, port, host_header } = input;
     const { memory_bytes, actions, connections, install_command } = input;
     const { memory: most } = this.config.serverLimits;

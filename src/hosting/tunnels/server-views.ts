@@ -17,7 +17,7 @@ export class ServerViews {
   }
 
   async many(servers: readonly ServerRow[]): Promise<ServerView[]> {
-    const instances = await this.instances.currentOf(servers.map(({ id }) => id));
+    const instances = await this.instances.currentByServer(servers.map(({ id }) => id));
     return servers.map(server => this.view(server, instances.get(server.id)));
   }
 

@@ -85,7 +85,7 @@ export class ServersService implements OnModuleInit {
     return this.database.transaction(async unit => {
       await this.hosted.lockWorkspace(unit, actor, 'tunnel.run', workspaceId);
       await this.rules.requireRoom(unit, workspaceId);
-      const settings = this.rules.settingsOf({ id, env_sealed: null }, input);
+      const settings = this.rules.readSettings({ id, env_sealed: null }, input);
       const folder = workspacePath(input.folder ?? '');
       await this.servers.add(unit, { ...draft, ...settings, command, folder });
       await this.hosted.claim(unit, 'server', draft);
@@ -131,7 +131,7 @@ export class ServersService implements OnModuleInit {
     await this.database.transaction(async unit => {
       const server = await this.servers.lock(unit, id);
       const changes = {
-        ...this.rules.settingsOf(server, input),
+        ...this.rules.readSettings(server, input),
         ...(input.folder !== undefined && { folder: workspacePath(input.folder) }),
         ...(name !== undefined && { name: name.trim() }),
         ...(slug !== undefined && { slug }),

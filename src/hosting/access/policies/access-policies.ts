@@ -25,8 +25,8 @@ export class AccessPolicies {
   }
 
   /** Synchronous if cached. */
-  of(target: HostedTarget): AccessPolicy | Promise<AccessPolicy> {
-    return this.policies.find(`${target.kind} ${target.id}`, () => this.store.of(target));
+  find(target: HostedTarget): AccessPolicy | Promise<AccessPolicy> {
+    return this.policies.find(`${target.kind} ${target.id}`, () => this.store.find(target));
   }
 
   /** Call in the transaction that changes access: all processes then check open exchanges again. */

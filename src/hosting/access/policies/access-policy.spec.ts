@@ -4,9 +4,9 @@ import {
   type AccessMode,
   type AccessPolicy,
   EXPOSURE_LIMITS,
+  effectiveMode,
   exceeds,
   mayOpen,
-  modeOf,
   type Onlooker,
 } from './access-policy.js';
 
@@ -65,7 +65,7 @@ describe('the mode that holds', () => {
   it('is no wider than the organization allows', () => {
     for (const mode of ACCESS_MODES)
       for (const max_exposure of EXPOSURE_LIMITS) {
-        const held = modeOf({ ...policy, mode, max_exposure }, undefined);
+        const held = effectiveMode({ ...policy, mode, max_exposure }, undefined);
         expect(held).toBe(exceeds(mode, max_exposure) ? 'workspace' : mode);
       }
     expect(exceeds('password', 'link')).toBe(false);
@@ -73,15 +73,15 @@ describe('the mode that holds', () => {
   });
 
   it('lets nobody in from outside while sharing is turned off', () => {
-    const held = ACCESS_MODES.map(mode => modeOf({ ...policy, mode, sharing_off: true }, undefined));
+    const held = ACCESS_MODES.map(mode => effectiveMode({ ...policy, mode, sharing_off: true }, undefined));
     expect(held).toEqual(['private', 'workspace', 'org', ...Array(4).fill('workspace')]);
   });
 
   it('is that of the workspace for one version, unless versions are as open as the site', () => {
-    expect(ACCESS_MODES.map(mode => modeOf({ ...policy, mode }, 3))).toEqual([
+    expect(ACCESS_MODES.map(mode => effectiveMode({ ...policy, mode }, 3))).toEqual([
       'private',
       ...Array(6).fill('workspace'),
     ]);
-    expect(modeOf({ ...policy, mode: 'public', versions: 'same' }, 3)).toBe('public');
+    expect(effectiveMode({ ...policy, mode: 'public', versions: 'same' }, 3)).toBe('public');
   });
 });

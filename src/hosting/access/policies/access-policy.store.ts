@@ -48,7 +48,7 @@ type Found = Partial<Row<'hosted_access'>> & { features_off: Feature[]; max_expo
 export class AccessPolicyStore {
   constructor(private readonly database: Database) {}
 
-  async of(
+  async find(
     { kind, id, workspaceId }: Target,
     within: Queries = this.database,
     { locked = false } = {},

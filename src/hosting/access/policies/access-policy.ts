@@ -66,7 +66,7 @@ export const exceeds = (mode: AccessMode, limit: ExposureLimit): boolean => RANK
 export const isOutward = (mode: AccessMode): boolean => exceeds(mode, 'org');
 
 /** The mode in effect, for one version or the live one. A mode that is no longer allowed counts as `workspace`. */
-export function modeOf(policy: AccessPolicy, version: number | undefined): AccessMode {
+export function effectiveMode(policy: AccessPolicy, version: number | undefined): AccessMode {
   const { mode, max_exposure, sharing_off, versions } = policy;
   const isSuspended = exceeds(mode, max_exposure) || (sharing_off && isOutward(mode));
   const held = isSuspended ? 'workspace' : mode;

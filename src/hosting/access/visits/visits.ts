@@ -39,7 +39,7 @@ export class Visits {
     this.visits = new TopicCache(topics, kinds, { max: MAX_VISITS, ttlMs: TTL_MS });
   }
 
-  async of({ headers }: Asked, target: HostedTarget): Promise<VisitRow[]> {
+  async find({ headers }: Asked, target: HostedTarget): Promise<VisitRow[]> {
     const found: VisitRow[] = [];
     for (const secret of this.cookies.read(headers, 'visit')) {
       // By the secret and not its hash, which would be computed for every request.

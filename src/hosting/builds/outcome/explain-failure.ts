@@ -17,12 +17,12 @@ export interface Ended {
 
 export function explainFailure(ended: Ended): string {
   const lines = lastLines(ended.tail);
-  return lines === '' ? reasonOf(ended) : `${reasonOf(ended)}\n\n${lines}`;
+  return lines === '' ? explain(ended) : `${explain(ended)}\n\n${lines}`;
 }
 
 const names = { install: 'The installation of the dependencies', build: 'The build' };
 
-function reasonOf({ what, command, result, tail, refused, limits, advice }: Ended): string {
+function explain({ what, command, result, tail, refused, limits, advice }: Ended): string {
   const name = names[what];
   const memory = `${Math.round(limits.memoryBytes / 2 ** 20)} MiB`;
   if (result.ended_by === 'timeout')

@@ -1,8 +1,8 @@
 import { normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { BuildFailure } from './build-failure.js';
-import { ManifestReader, stringsOf } from './manifest-reader.js';
-import { installCommand, managerOf, needsInstall } from './package-manager.js';
-import { dependenciesOf, nodeOutputs, type Preset, type Project, presets } from './presets.js';
+import { ManifestReader, readStrings } from './manifest-reader.js';
+import { detectManager, installCommand, needsInstall } from './package-manager.js';
+import { listDependencies, nodeOutputs, type Preset, type Project, presets } from './presets.js';
 import type { DetectedProject, ProjectFinding, ProjectSettings } from './project.js';
 
 const MANIFEST = 'package.json';
@@ -13,7 +13,7 @@ const PLAIN = ['static', 'node'];
 export function plainFolder(settings: ProjectSettings, hasManifest: boolean): DetectedProject | undefined {
   requirePreset(settings.preset);
   const isPlain = settings.preset === 'static' || !(hasManifest || wantsBuild(settings));
-  return isPlain ? staticFolder(outputOf(settings), []) : undefined;
+  return isPlain ? staticFolder(readOutput(settings), []) : undefined;
 }
 
 /** Detects the kind of project from a few files, and runs nothing. Throws BuildFailure. */
@@ -22,18 +22,18 @@ export async function detectProject(folder: string, settings: ProjectSettings): 
   const manifest = await reader.manifest(MANIFEST);
   const plain = plainFolder(settings, manifest !== undefined);
   if (plain) return plain;
-  const output = outputOf(settings);
+  const output = readOutput(settings);
   const findings: ProjectFinding[] = [];
-  const scripts = stringsOf(manifest?.scripts);
-  const command = textOf(settings.build_command);
+  const scripts = readStrings(manifest?.scripts);
+  const command = nonBlank(settings.build_command);
   if (!(wantsBuild(settings) || scripts.has('build'))) return staticFolder(output, unbuilt(scripts));
   if (!manifest) return fromCommand(command, settings, output);
-  const dependencies = dependenciesOf(manifest);
+  const dependencies = listDependencies(manifest);
   const preset = chosen(settings.preset, dependencies);
   const project: Project = { reader, manifest, scripts, dependencies, isOutputSet: output !== undefined };
   if (command === undefined) await preset?.check?.(project);
-  const manager = await managerOf(reader, manifest, findings);
-  const install = textOf(settings.install_command);
+  const manager = await detectManager(reader, manifest, findings);
+  const install = nonBlank(settings.install_command);
   const outputs = output === undefined ? (preset?.outputs ?? nodeOutputs) : [output];
   return {
     preset: preset?.name ?? 'node',
@@ -49,7 +49,7 @@ export async function detectProject(folder: string, settings: ProjectSettings): 
 }
 
 function wantsBuild({ build_command, preset }: ProjectSettings): boolean {
-  return textOf(build_command) !== undefined || (preset ?? 'static') !== 'static';
+  return nonBlank(build_command) !== undefined || (preset ?? 'static') !== 'static';
 }
 
 function requirePreset(name: string | null | undefined): void {
@@ -96,8 +96,8 @@ function fromCommand(
   return { preset: 'node', needsBuild: true, build: command, output: first, outputs, findings: [] };
 }
 
-function outputOf({ output_dir }: ProjectSettings): string | undefined {
-  const path = textOf(output_dir);
+function readOutput({ output_dir }: ProjectSettings): string | undefined {
+  const path = nonBlank(output_dir);
   if (path === undefined) return undefined;
   try {
     return normalizePath(path);
@@ -107,6 +107,6 @@ function outputOf({ output_dir }: ProjectSettings): string | undefined {
   }
 }
 
-function textOf(value: string | null | undefined): string | undefined {
+function nonBlank(value: string | null | undefined): string | undefined {
   return value?.trim() || undefined;
 }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { parse, stringify } from 'yaml';
 import { BuildFailure } from './build-failure.js';
-import { type JsonObject, type ManifestReader, stringsOf } from './manifest-reader.js';
+import { type JsonObject, type ManifestReader, readStrings } from './manifest-reader.js';
 import { filterNpmrc } from './npmrc.js';
 
 const MAX_MANIFESTS = 500;
@@ -83,7 +83,7 @@ export interface InstallFiles {
 export async function installFiles(reader: ManifestReader, lock: string | undefined): Promise<InstallFiles> {
   const files = new Map<string, string>();
   const folders: string[] = [];
-  for (const file of await manifestsOf(reader)) {
+  for (const file of await listManifests(reader)) {
     const folder = path.posix.dirname(file) === '.' ? '' : path.posix.dirname(file);
     const manifest = (await reader.manifest(file)) ?? {};
     const taken = pick(manifest, MANIFEST_FIELDS);
@@ -93,21 +93,21 @@ export async function installFiles(reader: ManifestReader, lock: string | undefi
   }
   const npmrc = filterNpmrc((await reader.settings('.npmrc')) ?? '');
   if (npmrc.text !== '') files.set('.npmrc', npmrc.text);
-  const pnpm = yamlOf('pnpm-workspace.yaml', await reader.settings('pnpm-workspace.yaml'));
-  const yarn = yamlOf('.yarnrc.yml', await reader.settings('.yarnrc.yml'));
+  const pnpm = parseYaml('pnpm-workspace.yaml', await reader.settings('pnpm-workspace.yaml'));
+  const yarn = parseYaml('.yarnrc.yml', await reader.settings('.yarnrc.yml'));
   if (pnpm) files.set('pnpm-workspace.yaml', pnpmWorkspace(pnpm));
   const ofYarn = yarn && { ...pick(yarn, YARN_FIELDS), ...yarnRegistries(yarn) };
   if (ofYarn && Object.keys(ofYarn).length > 0) files.set('.yarnrc.yml', stringify(ofYarn));
   const text = lock && (await reader.lock(lock));
   if (lock && text !== undefined) files.set(lock, text);
-  const registry = npmrc.registry ?? textOf(pnpm?.registry) ?? textOf(yarn?.npmRegistryServer);
-  const named = [...stringsOf(pnpm?.registries).values(), ...yarnScopes(yarn).values()];
+  const registry = npmrc.registry ?? asText(pnpm?.registry) ?? asText(yarn?.npmRegistryServer);
+  const named = [...readStrings(pnpm?.registries).values(), ...yarnScopes(yarn).values()];
   const registries = [...npmrc.registries, ...(registry === undefined ? [] : [registry]), ...named];
   return { files, folders, registries: [...new Set(registries)], registry, leftOut: npmrc.leftOut };
 }
 
 /** Manifests of the project and of its workspaces. */
-async function manifestsOf(reader: ManifestReader): Promise<string[]> {
+async function listManifests(reader: ManifestReader): Promise<string[]> {
   const root = (await reader.manifest('package.json')) ?? {};
   const hasParts =
     root.workspaces !== undefined ||
@@ -152,7 +152,7 @@ function localsIn(value: unknown, depth = 0): string[] {
   return Object.values(value).flatMap(inner => localsIn(inner, depth + 1));
 }
 
-function yamlOf(file: string, text: string | undefined): JsonObject | undefined {
+function parseYaml(file: string, text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined;
   try {
     const value: unknown = parse(text);
@@ -175,7 +175,7 @@ function yarnScopes(settings: JsonObject | undefined): Map<string, string> {
   const scopes = typeof npmScopes === 'object' && npmScopes !== null ? Object.entries(npmScopes) : [];
   return new Map(
     scopes.flatMap(([scope, value]) => {
-      const server = stringsOf(value).get('npmRegistryServer');
+      const server = readStrings(value).get('npmRegistryServer');
       return server === undefined ? [] : [[scope, server] as const];
     }),
   );
@@ -190,7 +190,7 @@ function yarnRegistries(settings: JsonObject): JsonObject {
   return scopes.length > 0 ? { npmScopes: Object.fromEntries(scopes) } : {};
 }
 
-function textOf(value: unknown): string | undefined {
+function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 

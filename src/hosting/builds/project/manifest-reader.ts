@@ -73,7 +73,7 @@ function parsed(file: string, text: string): unknown {
   }
 }
 
-export function stringsOf(value: unknown): Map<string, string> {
+export function readStrings(value: unknown): Map<string, string> {
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
   return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }

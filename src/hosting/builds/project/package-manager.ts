@@ -30,7 +30,7 @@ const LOCKS = [
 ] as const;
 
 /** Chosen by lock file; among several, by `packageManager` in package.json. */
-export async function managerOf(
+export async function detectManager(
   reader: ManifestReader,
   manifest: JsonObject,
   findings: ProjectFinding[],
@@ -50,7 +50,7 @@ export async function managerOf(
   if (others.length > 0)
     warn(`Only one lock file counts${lock ? ` (${lock.file})` : ''}: remove ${others.join(', ')}.`);
   const name = lock?.name ?? named?.name ?? 'npm';
-  return { name, lock: lock?.file, version: await versionOf(name, named, lock?.file, reader) };
+  return { name, lock: lock?.file, version: await chooseVersion(name, named, lock?.file, reader) };
 }
 
 /** Reads `packageManager`, such as `pnpm@9.15.0+sha512.…`. Undefined for other forms. */
@@ -62,7 +62,7 @@ function namedIn({
   return version === undefined ? undefined : { name: name as PackageManager['name'], version };
 }
 
-async function versionOf(
+async function chooseVersion(
   name: PackageManager['name'],
   named: ReturnType<typeof namedIn>,
   lock: string | undefined,

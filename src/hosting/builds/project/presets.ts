@@ -1,6 +1,6 @@
 import { BuildFailure } from './build-failure.js';
 import type { JsonObject, ManifestReader } from './manifest-reader.js';
-import { stringsOf } from './manifest-reader.js';
+import { readStrings } from './manifest-reader.js';
 
 export interface Project {
   readonly reader: ManifestReader;
@@ -101,7 +101,7 @@ function withoutComments(text: string): string {
   }
 }
 
-export function dependenciesOf(manifest: JsonObject): Set<string> {
+export function listDependencies(manifest: JsonObject): Set<string> {
   const lists = [manifest.dependencies, manifest.devDependencies];
-  return new Set(lists.flatMap(list => [...stringsOf(list).keys()]));
+  return new Set(lists.flatMap(list => [...readStrings(list).keys()]));
 }

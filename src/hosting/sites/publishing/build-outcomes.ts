@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { enterBuild } from '../../../identity/billing/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
-import { factsOf, type Promotion, promotionOf } from '../records/promotion.js';
+import { decidePromotion, type Promotion, promotionFacts } from '../records/promotion.js';
 import {
   sitePromoted,
   siteVersionBuilt,
@@ -75,7 +75,7 @@ export class BuildOutcomes {
   /** Requires that `site` is locked. */
   private async decide(unit: UnitOfWork, site: SiteRow, ids: VersionIds): Promise<Promotion> {
     const version = await this.versions.require(site.id, ids.version_id, unit);
-    const promotion = promotionOf(factsOf(site, version));
+    const promotion = decidePromotion(promotionFacts(site, version));
     await this.events.publish(unit, siteVersionBuilt, ids);
     if (promotion.will) {
       await this.promote(unit, ids, { reason: 'It went live as soon as it was built.' });

@@ -69,8 +69,8 @@ export class Collection {
     const collected = await this.putAll(blobs, collecting, skipped);
     const { manifest, findings } = await buildManifest({
       files: collected.map(file => ({ ...file, path: within(output.path, file.path) })),
-      headers: await textOf(output, '_headers'),
-      redirects: await textOf(output, '_redirects'),
+      headers: await readText(output, '_headers'),
+      redirects: await readText(output, '_redirects'),
       spa: site.spa ?? project.spa ?? null,
       earlier,
       reserved: RESERVED,
@@ -140,7 +140,7 @@ function refused(path: string, error: unknown, { unreadable }: Output): string {
 const within = (folder: string, path: string): string =>
   folder === '' ? path : path.slice(folder.length + 1);
 
-async function textOf({ files, entries, path: folder }: Output, name: string): Promise<string | undefined> {
+async function readText({ files, entries, path: folder }: Output, name: string): Promise<string | undefined> {
   const path = below(folder, name);
   const entry = entries.find(one => one.path === path);
   if (!entry) return undefined;

@@ -119,7 +119,7 @@ export class SiteBuild {
       onLog: (stream, text) => reports.print(stream, text),
     });
     const files = new WorkspaceFs(output.folder, { maxFileBytes: 0 });
-    const entries = await entriesOf(files, output.path);
+    const entries = await listOutput(files, output.path);
     return {
       project,
       output: { files, path: output.path, ...sorted(entries), folder: '', unreadable: 'refused' },
@@ -140,7 +140,7 @@ function sorted(entries: readonly Entry[]): Pick<Output, 'entries' | 'skipped'> 
   };
 }
 
-async function entriesOf(files: WorkspaceFs, path: string): Promise<Entry[]> {
+async function listOutput(files: WorkspaceFs, path: string): Promise<Entry[]> {
   try {
     return await files.listAll(path);
   } catch (error) {

@@ -27,7 +27,7 @@ export class SiteSources {
   /** Throws BuildFailure. */
   async look(site: SiteRow): Promise<Source> {
     const files = this.workspaces.open({ id: site.workspace_id, number: site.workspace_number });
-    const entries = await entriesOf(files, site.folder);
+    const entries = await listFolder(files, site.folder);
     this.requireWithinLimits(entries.filter(({ type }) => type === 'file'));
     const manifest = below(site.folder, 'package.json');
     return { files, entries, hasManifest: entries.some(({ path }) => path === manifest) };
@@ -62,7 +62,7 @@ export function leftOut(skipped: readonly string[], folder: string): Finding[] {
   return findings;
 }
 
-async function entriesOf(files: WorkspaceFs, folder: string): Promise<Entry[]> {
+async function listFolder(files: WorkspaceFs, folder: string): Promise<Entry[]> {
   try {
     const all = await files.listAll(folder);
     return all.filter(({ path }) => !path.split('/').some(name => LEFT_OUT.has(name)));

@@ -23,7 +23,7 @@ export interface Promotion {
 }
 
 /** A version built now goes live exactly if `will` is true. */
-export function promotionOf(facts: PromotionFacts): Promotion {
+export function decidePromotion(facts: PromotionFacts): Promotion {
   const { number, state, live_number: live } = facts;
   if (facts.promotion === 'done') return { will: true, reason: facts.promotion_reason ?? 'It went live.' };
   if (facts.promotion === 'skipped')
@@ -50,7 +50,7 @@ export function promotionOf(facts: PromotionFacts): Promotion {
 
 const because = (reason: string | null) => (reason ? ` (${reason})` : '');
 
-export function factsOf(site: SiteRow, version: VersionRow): PromotionFacts {
+export function promotionFacts(site: SiteRow, version: VersionRow): PromotionFacts {
   const { number, state, auto_promote, promotion, promotion_reason } = version;
   return {
     number,

@@ -36,7 +36,7 @@ export class ServerLogService {
     await this.targets.requireServer(actor, 'tunnel.read', id);
     const entries =
       after === undefined
-        ? lastLinesOf(await this.log.newest(id, PAGE), tail)
+        ? takeLastLines(await this.log.newest(id, PAGE), tail)
         : await this.log.read(id, after, PAGE);
     return { entries: entries.map(viewOf), next: entries.at(-1)?.id ?? after ?? 0 };
   }
@@ -74,7 +74,7 @@ class WatchedLog implements EventLog {
     this.tail = undefined;
     const entries =
       tail !== undefined && after === 0
-        ? lastLinesOf(await this.log.newest(this.serverId, PAGE), tail)
+        ? takeLastLines(await this.log.newest(this.serverId, PAGE), tail)
         : await this.log.read(this.serverId, after, PAGE);
     const events = entries.map(entry => {
       const { id, ...data } = viewOf(entry);
@@ -92,7 +92,7 @@ const viewOf = ({ id, stream, text, created_at }: LogEntry): ServerLogEntryView 
 });
 
 /** The last `count` lines; the first entry may be cut. */
-function lastLinesOf(entries: readonly LogEntry[], count: number): LogEntry[] {
+function takeLastLines(entries: readonly LogEntry[], count: number): LogEntry[] {
   const kept: LogEntry[] = [];
   let left = count;
   for (const entry of [...entries].reverse()) {

@@ -116,7 +116,7 @@ export class InstancesStore {
     return rows;
   }
 
-  async currentOf(serverIds: readonly string[]): Promise<Map<string, InstanceRow>> {
+  async currentByServer(serverIds: readonly string[]): Promise<Map<string, InstanceRow>> {
     const { rows } = await sql<InstanceRow>`
       select distinct on (server_id) * from server_instance
       where server_id = any(${[...serverIds]}::uuid[]) and state in ('starting', 'running')

@@ -33,7 +33,7 @@ export function afterEnd({ server, exit, ranMs, crashes, random }: Ended): After
 }
 
 /** `fault`: why the service ended the program. */
-export function exitOf(
+export function describeExit(
   result: Pick<SandboxResult, 'exit_code' | 'signal' | 'ended_by'>,
   {
     memoryBytes,
@@ -43,14 +43,14 @@ export function exitOf(
   }: { memoryBytes: number; fault?: string; tail: string; unreached?: string },
 ): ServerExit {
   const last = tail.trim() === '' ? '' : ` It printed last:\n${tail.trimEnd()}`;
-  const sentence = fault ?? sentenceOf(result, memoryBytes);
+  const sentence = fault ?? explainExit(result, memoryBytes);
   // A fault of the start has it already.
   const hint = result.exit_code === 0 || sentence.includes(unreached) ? '' : ` ${unreached}`;
   const reason = `${sentence}${hint}${last}`;
   return { code: result.exit_code, signal: result.signal, reason, at: new Date().toISOString() };
 }
 
-function sentenceOf(
+function explainExit(
   { exit_code, signal, ended_by }: Pick<SandboxResult, 'exit_code' | 'signal' | 'ended_by'>,
   memoryBytes: number,
 ): string {

@@ -13,7 +13,7 @@ import {
 } from '../records/instances.store.js';
 import { isUp } from '../records/server-states.js';
 import { type ServerRow, ServersStore } from '../records/servers.store.js';
-import { afterEnd, CRASH_LOOP, exitOf } from './after-end.js';
+import { afterEnd, CRASH_LOOP, describeExit } from './after-end.js';
 import { checked, NotReady, readyPort } from './readiness.js';
 import { ServerDependencies } from './server-dependencies.js';
 import { ServerLinks } from './server-links.js';
@@ -261,12 +261,12 @@ export class Instance {
   }
 
   private async settle(server: ServerRow, result: SandboxResult | { error: unknown }): Promise<void> {
-    const memoryBytes = this.tools.programs.memoryOf(server);
+    const memoryBytes = this.tools.programs.memoryLimit(server);
     const failed = 'error' in result;
     const ended = failed ? { exit_code: null, signal: null, ended_by: 'stopped' as const } : result;
     if (failed) this.fault ??= `It could not be started: ${(result.error as Error).message}.`;
     const tail = this.asked ? '' : await this.tools.logs.lastLines(server.id, TAIL_LINES).catch(() => '');
-    const exit = exitOf(ended, { memoryBytes, fault: this.fault, tail, unreached: this.unreached() });
+    const exit = describeExit(ended, { memoryBytes, fault: this.fault, tail, unreached: this.unreached() });
     const ranMs = performance.now() - this.startedAt;
     for (;;) {
       try {
@@ -284,7 +284,7 @@ export class Instance {
 
   private async write(
     server: ServerRow,
-    exit: ReturnType<typeof exitOf> | null,
+    exit: ReturnType<typeof describeExit> | null,
     ranMs: number,
   ): Promise<void> {
     const { instances } = this.tools;

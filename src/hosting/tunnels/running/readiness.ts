@@ -39,7 +39,7 @@ export async function readyPort(
   let told = '';
   for (;;) {
     signal.throwIfAborted();
-    const port = await portOf(program, server);
+    const port = await findPort(program, server);
     const problem = port === undefined ? 'It listens on no port.' : await checked(program, port, server);
     if (port !== undefined && problem === undefined) return port;
     const elapsed = performance.now() - begun;
@@ -82,7 +82,7 @@ export async function checked(
 }
 
 /** The configured port, else $PORT, else the only other open one. */
-async function portOf(program: RunningProgram, { port }: Health): Promise<number | undefined> {
+async function findPort(program: RunningProgram, { port }: Health): Promise<number | undefined> {
   if (port !== null || !program.hasOwnPorts) return program.port;
   const open = await program.door.ports().catch((): number[] => []);
   if (open.includes(program.port)) return program.port;

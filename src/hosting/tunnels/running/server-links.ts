@@ -51,7 +51,7 @@ export class ServerLinks implements BeforeApplicationShutdown {
     const { internalAddress } = this.config;
     if (internalAddress === undefined) return { servers: [local], folder, address: { path: file } };
     const remote = createTlsServer(
-      { ...LINK_TLS, allowHalfOpen: true, pskCallback: (_socket, identity) => this.keyOf(identity) },
+      { ...LINK_TLS, allowHalfOpen: true, pskCallback: (_socket, identity) => this.findKey(identity) },
       serve,
     );
     remote.on('tlsClientError', error => this.log.debug({ err: error }, 'a link to a server was refused'));
@@ -62,7 +62,7 @@ export class ServerLinks implements BeforeApplicationShutdown {
     return { servers: [local, remote], folder, address: { path: file, host: internalAddress.host, port } };
   }
 
-  private keyOf(identity: string): Buffer | null {
+  private findKey(identity: string): Buffer | null {
     return this.tickets.keys.find(key => key.identity === identity)?.psk ?? null;
   }
 

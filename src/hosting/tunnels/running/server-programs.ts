@@ -107,7 +107,7 @@ export class ServerPrograms {
           uses: { actor: this.authority.actorOf(server), caller: { kind: 'server', id: server.id } },
           env: this.env.forProgram(server, port),
           limits: {
-            memoryBytes: this.memoryOf(server),
+            memoryBytes: this.memoryLimit(server),
             processes: MAX_PROCESSES,
             openFiles: OPEN_FILES,
             tmpBytes: TMP_BYTES,
@@ -139,7 +139,7 @@ export class ServerPrograms {
   }
 
   /** In bytes. */
-  memoryOf({ memory_bytes }: ServerRow): number {
+  memoryLimit({ memory_bytes }: ServerRow): number {
     return Number(memory_bytes ?? Math.min(DEFAULT_MEMORY_BYTES, this.config.serverLimits.memory));
   }
 }

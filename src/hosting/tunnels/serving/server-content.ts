@@ -7,7 +7,7 @@ import { type HostedContent, HostedContents, refuseUpgrade, sendProblem } from '
 import type { HostedHost } from '../../hosts/index.js';
 import { Forwarding } from './forwarding.js';
 import { type ReadyInstance, ServerInstances } from './server-instances.js';
-import { faultOf } from './server-pages.js';
+import { toFault } from './server-pages.js';
 import { ServerTraffic } from './server-traffic.js';
 
 /** Longer requests are watched, and end when their sender would no longer be admitted. */
@@ -50,7 +50,7 @@ export class ServerContent implements HostedContent, OnModuleInit {
         await proxyRequest(request, response, this.forwarding.upstreamOf(ready.instance), rules);
       });
     } catch (error) {
-      const fault = faultOf(error);
+      const fault = toFault(error);
       if (response.headersSent || response.destroyed) response.destroy();
       else if (fault) sendProblem(request, response, fault.status, fault.page, fault.headers);
       else throw error;
@@ -69,7 +69,7 @@ export class ServerContent implements HostedContent, OnModuleInit {
         await proxyUpgrade(client, this.forwarding.upstreamOf(ready.instance), rules);
       });
     } catch (error) {
-      const fault = faultOf(error);
+      const fault = toFault(error);
       if (socket.destroyed) return;
       if (!fault) throw error;
       const { status, page, headers } = fault;
@@ -91,7 +91,7 @@ export class ServerContent implements HostedContent, OnModuleInit {
     request: IncomingMessage,
     send: SendTo,
   ): Promise<void> {
-    const gone = goneOf(client);
+    const gone = endSignal(client);
     let isRepeated = false;
     for (let attempt = 1; ; attempt++) {
       const ready = await this.instances.ready(target.id, gone);
@@ -103,7 +103,7 @@ export class ServerContent implements HostedContent, OnModuleInit {
         const wasSent = error.fault !== 'connect';
         if (wasSent && isRepeated) throw error;
         this.forwarding.suspect(ready.instance);
-        const end = await this.instances.endOf(ready, gone());
+        const end = await this.instances.findEnd(ready, gone());
         // A program that ended by itself may have ended by this very request.
         if (end === undefined || (end === 'own' && wasSent)) throw error;
         isRepeated ||= wasSent;
@@ -146,7 +146,7 @@ export class ServerContent implements HostedContent, OnModuleInit {
 }
 
 /** Signal of the client's end, created on demand. */
-function goneOf(client: ServerResponse | Duplex): () => AbortSignal {
+function endSignal(client: ServerResponse | Duplex): () => AbortSignal {
   let signal: AbortSignal | undefined;
   return () => {
     signal ??= whenClosed(client);

@@ -63,12 +63,12 @@ export class ServerInstances {
    */
   async ready(serverId: string, gone: () => AbortSignal): Promise<ReadyInstance> {
     const standing = await this.look(serverId);
-    const ready = standing && readyOf(standing);
+    const ready = standing && toReady(standing);
     return ready ?? this.hold(serverId, gone());
   }
 
   /** How an unreachable process ended; waits a moment for that. Undefined if it continues. */
-  async endOf({ instance, server }: ReadyInstance, signal: AbortSignal): Promise<InstanceEnd | undefined> {
+  async findEnd({ instance, server }: ReadyInstance, signal: AbortSignal): Promise<InstanceEnd | undefined> {
     const hasEnded = await this.hasEnded({ instance, server }, signal);
     if (!hasEnded) return undefined;
     return (await this.instances.find(instance.id))?.exit ? 'own' : 'asked';
@@ -118,7 +118,7 @@ export class ServerInstances {
     const isOurs = instance.holder === this.leases.processId;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(isOurs ? END_MS : LOST_MS)]);
     return this.watch(server.id, limit, async standing => {
-      const ready = standing && readyOf(standing);
+      const ready = standing && toReady(standing);
       if (ready?.instance.id !== instance.id) return true;
       if (!limit.aborted) return undefined;
       // While the database is away, what is kept may be outdated: throws, and the visitor is told to come back.
@@ -136,7 +136,7 @@ export class ServerInstances {
     try {
       return await this.watch(serverId, limit, async standing => {
         if (!standing) throw new NotReady('gone');
-        const ready = readyOf(standing);
+        const ready = toReady(standing);
         if (ready) return ready;
         signal.throwIfAborted();
         if (limit.aborted) throw new NotReady('late', 5);
@@ -182,7 +182,7 @@ export class ServerInstances {
 }
 
 /** With `overlap`, the previous instance answers until its successor is ready. */
-function readyOf({ server, instance }: Standing): ReadyInstance | undefined {
+function toReady({ server, instance }: Standing): ReadyInstance | undefined {
   if (instance?.state !== 'running') return undefined;
   const isLatest = server.state === 'running' && instance.generation === server.generation;
   const isReplaced = server.state === 'starting' && server.overlap;

@@ -34,7 +34,7 @@ const NOT_READY: Record<NotReadyReason, { title: string; detail: string }> = {
 };
 
 /** Undefined for errors of the service. Pages of temporary faults reload themselves. */
-export function faultOf(error: unknown): ServerFault | undefined {
+export function toFault(error: unknown): ServerFault | undefined {
   if (error instanceof NotReady) {
     const { title, detail } = NOT_READY[error.why];
     const seconds = error.retryAfterSeconds;
