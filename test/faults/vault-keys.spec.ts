@@ -1,16 +1,12 @@
-import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { SignJWT } from 'jose';
-import { Vault } from '../../src/platform/vault/index.js';
-import { Client, type Json } from '../harness/client.js';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Client } from '../harness/client.js';
 import { command, SERVICE } from '../harness/command.js';
 import { TestDatabase } from '../harness/database.js';
 import { freePort } from '../harness/free-port.js';
-import { OAuthClient, startOAuthService } from '../harness/oauth.js';
-import type { Person, TestService } from '../harness/service.js';
 import { ServiceProcess } from './service-process.js';
 
 const leftovers: (() => unknown)[] = [];
@@ -105,105 +101,5 @@ describe('a process without the key', () => {
     expect((await client.with(ada.headers).get('/api/auth/me')).status).toBe(401);
     const { refresh_token } = signedIn;
     expect((await client.post('/api/auth/refresh', { refresh_token })).status).toBe(200);
-  });
-});
-
-/** The state of the version before the vault, and its ways to seal and sign, with one key that lay in the database. */
-describe('data of a version before the vault', () => {
-  const TOKEN_KEY = randomBytes(32).toString('base64url');
-  const derive = (purpose: string) =>
-    Buffer.from(hkdfSync('sha256', TOKEN_KEY, '', `atelier ${purpose}`, 32));
-  const seal = (purpose: string, context: string, content: string): Buffer => {
-    const iv = randomBytes(12);
-    const cipher = createCipheriv('aes-256-gcm', derive(purpose), iv).setAAD(Buffer.from(context));
-    const inside = [cipher.update(content), cipher.final()];
-    return Buffer.concat([iv, ...inside, cipher.getAuthTag()]);
-  };
-
-  let service: TestService;
-  let ada: Person;
-  beforeAll(async () => {
-    service = await startOAuthService();
-    ada = await service.person();
-  });
-  afterAll(async () => {
-    await service.database.drop();
-    rmSync(service.dataDir, { recursive: true });
-  });
-
-  it('goes on: sessions, share links, OAuth grants and tokens; and its key leaves the database', async () => {
-    const { database, app } = service;
-    const vault = app.get(Vault, { strict: false });
-    const workspace_id = await service.workspace(ada);
-    await ada.client.put(`/api/workspaces/${workspace_id}/files/content`, { path: 'a.txt', content: 'a' });
-    const { body: link } = await ada.client.post('/api/share', { workspace_id, path: 'a.txt' });
-    const oauth = await OAuthClient.register(service);
-    const tokens = await oauth.authorize(ada, { resource: `${service.url}/api` });
-    const [session] = await database.query<Json>('select id from session where user_id = $1', [ada.id]);
-
-    const token = new URL(link.url).pathname.slice(3);
-    await database.query('update share_link set sealed_token = $2 where id = $1', [
-      link.id,
-      seal('share links', link.id, token).toString('base64url'),
-    ]);
-    for (const { model, id, sealed } of await database.query<Json>('select * from oauth_artifact')) {
-      const content = vault.seal('oauth seal').open(sealed, `${model} ${id}`)?.toString() ?? '';
-      await database.query('update oauth_artifact set sealed = $3 where model = $1 and id = $2', [
-        model,
-        id,
-        seal('oauth seal', `${model} ${id}`, content),
-      ]);
-    }
-    const [key] = await vault.list('oauth_signing_key');
-    const jwk = key?.secret.reveal() ?? '';
-    const { kid } = JSON.parse(jwk);
-    await database.query('insert into oauth_signing_key (id, sealed, created_at) values ($1, $2, $3)', [
-      kid,
-      seal('oauth seal', `oauth_signing_key ${kid}`, jwk),
-      key?.createdAt,
-    ]);
-    await app.close();
-    await database.query('delete from secret');
-    // Processes of that version did not say where they run.
-    await database.query('update process set machine = null, seen_at = now()');
-    await database.query(`update installation set token_key = $1, created_at = now() - interval '1 day'`, [
-      TOKEN_KEY,
-    ]);
-    rmSync(path.join(service.dataDir, 'vault.keys'));
-    const accessToken = await new SignJWT({ sid: session?.id })
-      .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
-      .setSubject(ada.id)
-      .setIssuer('atelier')
-      .setExpirationTime('5m')
-      .sign(Buffer.from(TOKEN_KEY));
-
-    const PORT = new URL(service.url).port;
-    const { client } = await start(service, { PORT, PUBLIC_URL: service.url });
-    const signedIn = client.with({ authorization: `Bearer ${accessToken}` });
-    expect((await signedIn.get('/api/auth/me')).body.id).toBe(ada.id);
-    expect((await client.post('/api/auth/refresh', { refresh_token: ada.refreshToken })).status).toBe(200);
-    expect((await signedIn.get(`/api/share/${link.id}`)).body.url).toBe(link.url);
-    expect((await oauth.as(tokens.access_token).get('/api/auth/principal')).status).toBe(200);
-    expect((await oauth.refresh(tokens.refresh_token)).status).toBe(200);
-
-    // A process of that version that still runs may read it.
-    const plainKey = async () =>
-      (await database.query<Json>('select token_key from installation'))[0]?.token_key;
-    expect(await plainKey()).toBe(TOKEN_KEY);
-    await database.query(`update process set seen_at = now() - interval '1 minute' where machine is null`);
-    const environment = { DATABASE_URL: database.url, DATA_DIR: service.dataDir };
-    expect((await command('dist/bundle/vault.js', ['rotate'], environment)).code).toBe(0);
-    expect(await plainKey()).toBeNull();
-    expect((await signedIn.get(`/api/share/${link.id}`)).body.url).toBe(link.url);
-    expect(await database.query('select id from oauth_signing_key')).toEqual([]);
-    const places = await database.query<Json>('select place from secret order by place');
-    expect(places.map(({ place }) => place)).toEqual([
-      'legacy_key',
-      'oauth_signing_key',
-      'root_key',
-      'root_key',
-    ]);
-    const secrets = JSON.stringify(await database.query(`select encode(sealed, 'escape') from secret`));
-    expect(secrets).not.toContain(TOKEN_KEY);
   });
 });

@@ -61,7 +61,7 @@ export class ChatSummariesStore {
           order by through_run desc, through_message desc, created_at desc limit 1) newest
         union all
         select e.data ->> 'path', true
-        from run_event row cross join lateral events_of_row(row.id, row.type, row.data, row.events) e
+        from run_event row cross join lateral events_of_row(row.id, row.events) e
         where row.run_id = any(${runIds}::uuid[]) and e.type = 'file.changed'
       ) known where path is not null group by path order by bool_or(is_new) desc, path limit ${most}`.execute(
       this.database.tables(),

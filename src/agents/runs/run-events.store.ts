@@ -5,12 +5,9 @@ import type { ServerEvent } from '#libs/fastify-hardening/index.js';
 import { SharedLookups } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { eventsOf } from './run-rows.store.js';
-import { MAX_FIELD_BYTES } from './run-state.js';
 
 /** What a page of events may take, besides its first one. */
 const PAGE_BYTES = 128 * 1024;
-/** What an event may take that older versions wrote; of a larger one only the small fields are sent. */
-const MAX_EVENT_BYTES = 512 * 1024;
 /** Pages that streams read at the same time: most of the connections to the database stay for requests. */
 const MAX_READS = 4;
 /** What is kept of pages that were read, and for how long: those who watch the same run read them one after the other. */
@@ -57,14 +54,10 @@ export interface PageReader {
 
 /**
  * SQL for as many of the events of `found` (position, id, type, data, bytes) as fit into {@link PAGE_BYTES}, in order, and one
- * at least. Of one that is larger than events are today, the large fields are left out.
+ * at least.
  */
 export const cutToPage = (found: RawBuilder<unknown>): RawBuilder<PageRow> => sql`
-  select position, id, type as event, bytes, case when bytes <= ${MAX_EVENT_BYTES} then data else (
-      select coalesce(jsonb_object_agg(key, value) filter (where octet_length(value::text) <= ${MAX_FIELD_BYTES}), '{}')
-        || jsonb_build_object('omitted', jsonb_agg(key) filter (where octet_length(value::text) > ${MAX_FIELD_BYTES}))
-      from jsonb_each(data)) end as data
-  from (
+  select position, id, type as event, bytes, data from (
     select *, sum(bytes) over (order by position, id rows between unbounded preceding and 1 preceding) as before
     from (${found}) found
   ) page
@@ -83,8 +76,7 @@ export class RunEventPages {
 
   /**
    * Events of a run after event number `after`, in order: as many as fit into {@link PAGE_BYTES}, those of `limit` rows at
-   * most, and one at least. Of one that is larger, as older versions wrote them, the large fields are left out. Throws the reason of
-   * `signal` when that is aborted before the turn has come.
+   * most, and one at least. Throws the reason of `signal` when that is aborted before the turn has come.
    */
   async read(page: PageAfter, reader: PageReader): Promise<ServerEvent[]> {
     const { runId, after, limit } = page;

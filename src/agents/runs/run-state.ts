@@ -152,8 +152,7 @@ export const LAST_EVENTS: readonly string[] = ['run.completed', 'run.failed'] sa
 
 declare global {
   interface ColumnTypes {
-    'run_event.data': Record<string, unknown> | null;
-    'run_event.events': NewEvent[] | null;
+    'run_event.events': NewEvent[];
   }
 }
 
@@ -222,7 +221,7 @@ export const questionClosedEvent = (row: Row<'question'>): NewEvent => {
 };
 
 /** The most that one field of an event may take. */
-export const MAX_FIELD_BYTES = 256 * 1024;
+const MAX_FIELD_BYTES = 256 * 1024;
 
 /**
  * The event with only the names of fields that are too large, in `omitted`. Many may watch a run; the answer, and the

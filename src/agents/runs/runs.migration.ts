@@ -76,10 +76,6 @@ export class RunsMigration extends Migration {
       create unique index run_parent_id on run (parent_id, parent_step, parent_position) where parent_id is not null;
       create index run_due_turns on run (organization_id, created_by, number) where due;
       create index run_fresh_context on run (chat_id, number) where fresh_context;
-      comment on column run.status is 'One of: pending, completed, error';
-      comment on column run.state is 'One of: queued, running, waiting, stopping, done';
-      comment on column run.delivery is 'One of: queue, reject, steer, interrupt';
-      comment on column run.on_approval is 'One of: wait, fail, refuse';
       comment on column run.automation_run_id is 'The run of an automation whose work it is';
       comment on column run.pinned is 'The agent that it goes by, as it was deployed';
       comment on column run.loop_id is 'The loop of which it is an iteration';
@@ -141,7 +137,6 @@ export class RunsMigration extends Migration {
       );
       create index message_chat_id on message (chat_id, run_number, number);
       create index message_run_id on message (run_id);
-      comment on column message.role is 'One of: user, assistant';
 
       create table run_step (
         run_id uuid not null references run on delete cascade deferrable initially deferred,
@@ -171,27 +166,23 @@ export class RunsMigration extends Migration {
         images jsonb,
         primary key (run_id, step, position)
       ) with (fillfactor = 80);
-      comment on column tool_call.state is 'One of: planned, started, finished';
       comment on column tool_call.files is 'Files as the call has read or written them: path and etag of each';
       comment on column tool_call.images is 'Images that the call gave, as attachments of its chat';
 
       create table run_event (
         run_id uuid not null references run on delete cascade deferrable initially deferred,
         id int not null,
-        type text,
-        data jsonb,
         created_at timestamptz not null,
-        events jsonb,
+        events jsonb not null,
         primary key (run_id, id)
       );
       comment on column run_event.id is 'Number of the last event of the row';
-      comment on column run_event.events is 'Events as type and data, in order; null: the row has one, in type and data';
+      comment on column run_event.events is 'Events as type and data, in order';
 
-      create function events_of_row(last_id int, only_type text, only_data jsonb, events jsonb)
+      create function events_of_row(last_id int, events jsonb)
         returns table (id int, type text, data jsonb) language sql immutable as $$
-          select coalesce(last_id - jsonb_array_length(events) + part.n::int, last_id),
-            coalesce(part.event ->> 'type', only_type), coalesce(part.event -> 'data', only_data)
-          from (select) row left join lateral jsonb_array_elements(events) with ordinality as part (event, n) on true
+          select last_id - jsonb_array_length(events) + part.n::int, part.event ->> 'type', part.event -> 'data'
+          from jsonb_array_elements(events) with ordinality as part (event, n)
         $$;
 
       -- Stands for the messages of a chat up to a place in their order, which stay. Goes with the run that made it.

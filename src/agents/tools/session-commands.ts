@@ -3,7 +3,6 @@ import type { Actor } from '../../platform/access/index.js';
 import { Unavailable } from '../../platform/errors/index.js';
 import { CallLost, NotHere, RpcClient, type RpcHooks, RpcServer } from '../../platform/rpc/index.js';
 import { NamedShells, SessionElsewhere } from '../../workspaces/sandboxes/index.js';
-import { BASH } from './bash.tool.js';
 import { ShellTools } from './shell.tools.js';
 import { failed, outcomeOf, type ToolResult } from './tool-provider.js';
 
@@ -16,8 +15,7 @@ export interface SessionCommand {
   readonly actor: Actor;
   readonly workspaceId: string;
   readonly session: string;
-  /** Absent, as the version before sends it: bash. */
-  readonly tool?: string;
+  readonly tool: string;
   readonly input: object;
 }
 
@@ -50,7 +48,7 @@ export class SessionCommands implements OnModuleInit {
   }
 
   private async runHere(
-    { actor, workspaceId, session, tool: name = BASH, input }: SessionCommand,
+    { actor, workspaceId, session, tool: name, input }: SessionCommand,
     hooks: RpcHooks,
   ): Promise<SessionResult> {
     const tool = this.tools.find(name);

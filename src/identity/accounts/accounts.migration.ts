@@ -6,7 +6,6 @@ export class AccountsMigration extends Migration {
     this.addSql(`
       create table installation (
         id int primary key default 1 check (id = 1),
-        token_key text,
         setup_token_hash text,
         created_at timestamptz not null,
         sandbox_uid_base bigint

@@ -33,7 +33,6 @@ export class BillingMigration extends Migration {
       create unique index usage_entry_once_a_slot on usage_entry (workspace_id, time) where kind = 'storage_byte_hours';
       -- Entries are written in the order of their times: a few pages tell where a day lies.
       create index usage_entry_time on usage_entry using brin (time);
-      comment on column usage_entry.kind is 'One of: model_call, tool_seconds, storage_byte_hours, build_seconds, server_seconds';
 
       create function refuse_usage_change() returns trigger language plpgsql as $$
       begin

@@ -50,12 +50,6 @@ export class OAuthMigration extends Migration {
       create index oauth_artifact_grant_id on oauth_artifact (grant_id) where grant_id is not null;
       create index oauth_artifact_lookup on oauth_artifact (model, lookup) where lookup is not null;
       create index oauth_artifact_expires_at on oauth_artifact (expires_at);
-
-      create table oauth_signing_key (
-        id text primary key,
-        sealed bytea not null,
-        created_at timestamptz not null
-      );
     `);
   }
 }

@@ -35,8 +35,7 @@ export class AccessTokenKeys {
   }
 }
 
-/** Tokens of versions before the vault name no key. */
-const keyOf = (root: RootKey): KeyObject => (root.id === '' ? root.raw : root.derive('access token'));
+const keyOf = (root: RootKey): KeyObject => root.derive('access token');
 
 /** Verifies `Authorization: Bearer <access token>` (RFC 6750): signed by us with HS256, unexpired, its session still open. */
 @Injectable()

@@ -114,11 +114,7 @@ export class IdempotencyLedger implements OnModuleInit {
     private readonly room: IdempotencyRoom,
     private readonly leases: Leases,
   ) {
-    this.rows = leases.rows('idempotent_request', {
-      alias: 'r',
-      holder: 'process_id',
-      until: 'leased_until',
-    });
+    this.rows = leases.rows('idempotent_request', { alias: 'r', holder: 'process_id' });
   }
 
   onModuleInit(): void {
@@ -210,7 +206,7 @@ export class IdempotencyLedger implements OnModuleInit {
         now() + make_interval(hours => ${KEPT_HOURS}))
       on conflict (credential_id, lookup) do update
       set fingerprint = excluded.fingerprint, holder = excluded.holder, process_id = excluded.process_id, answer = null,
-        commits_answer = excluded.commits_answer, leased_until = null, expires_at = excluded.expires_at
+        commits_answer = excluded.commits_answer, expires_at = excluded.expires_at
       where r.expires_at < now()
         or (r.answer is null and r.commits_answer and ${this.rows.isFree} and r.fingerprint = excluded.fingerprint)
       returning holder`.execute(this.database.tables()),

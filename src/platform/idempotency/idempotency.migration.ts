@@ -9,7 +9,6 @@ export class IdempotencyMigration extends Migration {
         lookup bytea not null,
         fingerprint bytea not null,
         holder uuid not null,
-        leased_until timestamptz,
         expires_at timestamptz not null,
         answer bytea,
         commits_answer boolean not null default false,

@@ -4,14 +4,6 @@ import { Migration } from '@mikro-orm/migrations';
 export class JobsMigration extends Migration {
   override up(): void {
     this.addSql(`
-      create table job_outbox (
-        id uuid primary key,
-        queue text not null,
-        name text not null,
-        payload jsonb not null,
-        created_at timestamptz not null
-      );
-
       create table accepted_job (
         id uuid primary key,
         queue text not null,

@@ -6,8 +6,6 @@ export interface LeaseNames {
   readonly alias?: string;
   /** The column with the id of the process. */
   readonly holder?: string;
-  /** The column that the version before compares with the clock instead; null in rows of processes with a heartbeat. */
-  readonly until?: string;
 }
 
 interface ForgottenRows {
@@ -34,17 +32,15 @@ export class LeasedRows {
   constructor(
     processId: string,
     private readonly table: string,
-    { alias = table, holder = 'holder', until }: LeaseNames,
+    { alias = table, holder = 'holder' }: LeaseNames,
   ) {
     const column = sql.ref(`${alias}.${holder}`);
     this.claimed = sql`${sql.ref(holder)} = ${processId}`;
     this.released = sql`${sql.ref(holder)} = null`;
     this.isOurs = sql<boolean>`${column} = ${processId}`;
     const isGone = sql<boolean>`not exists (select from process where process.id = ${column})`;
-    const isOver = (rest: RawBuilder<boolean>) =>
-      until === undefined ? rest : sql<boolean>`coalesce(${sql.ref(`${alias}.${until}`)} < now(), ${rest})`;
-    this.isOrphaned = isOver(sql<boolean>`(${column} is not null and ${isGone})`);
-    this.isFree = isOver(sql<boolean>`(${column} is null or ${isGone})`);
+    this.isOrphaned = sql<boolean>`(${column} is not null and ${isGone})`;
+    this.isFree = sql<boolean>`(${column} is null or ${isGone})`;
   }
 
   /**

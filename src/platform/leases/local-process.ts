@@ -23,13 +23,6 @@ export function hasEnded({ pid, started }: Pick<LocalProcess, 'pid' | 'started'>
   return now !== null && started !== null && now !== started;
 }
 
-/** Whether a process has ended that the version before knew by its host and number; false for those of other machines. */
-export function hasEndedHere(host: string | null, pid: number | null): boolean {
-  if (host !== hostname() || pid === null) return false;
-  // In a container, a process often has the number of the one before it.
-  return pid === process.pid || !exists(pid);
-}
-
 /** On Linux the boot and the namespace of process numbers: containers may share a host name, and see only their own. */
 function machine(): string | null {
   if (!isLinux) return hostname();

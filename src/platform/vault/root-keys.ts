@@ -9,9 +9,7 @@ export const SETTLE_MS = 3_600_000;
 /** How long a key that has a successor still verifies: longer than what is signed lives. */
 const RETIRE_MS = 86_400_000;
 
-const ROOT = 'root_key';
-/** The one key of versions before the vault. */
-const LEGACY = 'legacy_key';
+const PLACE = 'root_key';
 const HEADER_BYTES = 16;
 
 /** The newest key that everyone knows by now, of keys newest first; where none is that old, the oldest. */
@@ -25,7 +23,7 @@ export class RootKey {
   private readonly derived = new Map<string, KeyObject>();
 
   constructor(
-    /** Names the key in what is sealed or signed; empty for the key of versions before the vault. */
+    /** Names the key in what is sealed or signed. */
     readonly header: Buffer,
     text: string,
     readonly createdAt: Date,
@@ -49,11 +47,6 @@ export class RootKey {
   mix(secret: string, purpose: string, length: number): Buffer {
     return Buffer.from(hkdfSync('sha256', secret, this.#text, `atelier ${purpose}`, length));
   }
-
-  /** The key itself: what versions before the vault signed access tokens with. */
-  get raw(): KeyObject {
-    return createSecretKey(Buffer.from(this.#text));
-  }
 }
 
 /** The root keys of the installation, in the vault; each key of the ring that comes first brings a new one. */
@@ -63,7 +56,6 @@ export class RootKeys {
   private constructor(
     readonly ring: KeyRing,
     private readonly store: VaultStore,
-    private readonly config: Config,
   ) {}
 
   /** Opens the vault; throws VaultKeyMissing. The first call ever makes the keys. */
@@ -71,7 +63,7 @@ export class RootKeys {
     return store.database.transaction(async unit => {
       await store.lock(unit);
       const ring = KeyRing.open(config, await store.neededKey([], unit));
-      const roots = new RootKeys(ring, store, config);
+      const roots = new RootKeys(ring, store);
       await roots.prepare(unit);
       return roots;
     });
@@ -114,8 +106,7 @@ export class RootKeys {
 
   /** The key that `sealed` names, and what comes after that name. */
   split(sealed: Buffer): [RootKey | undefined, Buffer] {
-    const named = this.find(sealed.toString('hex', 0, HEADER_BYTES));
-    return named ? [named, sealed.subarray(HEADER_BYTES)] : [this.find(''), sealed];
+    return [this.find(sealed.toString('hex', 0, HEADER_BYTES)), sealed.subarray(HEADER_BYTES)];
   }
 
   private find(id: string): RootKey | undefined {
@@ -123,14 +114,12 @@ export class RootKeys {
   }
 
   private async prepare(unit: UnitOfWork): Promise<void> {
-    const rows = await this.store.list([ROOT, LEGACY], unit);
+    const rows = await this.store.list([PLACE], unit);
     const contents = rows.map(row => JSON.parse(open(this.ring, row)) as Content);
     if (!contents.some(({ made_for }) => made_for === this.ring.first.id)) {
-      if (rows.length === 0) await this.adoptPlainKey(unit);
-      await this.add(unit, ROOT, randomBytes(32).toString('base64url'), new Date());
+      await this.add(unit);
       return this.prepare(unit);
     }
-    await this.store.forgetPlainTokenKey(unit);
     this.keys = rows.map((row, index) => {
       const made = rootOf(row, contents[index]?.key ?? '');
       const known = this.find(made.id);
@@ -139,20 +128,13 @@ export class RootKeys {
     });
   }
 
-  /** Versions before the vault derived everything from JWT_SECRET, else from a key that stood in the database. */
-  private async adoptPlainKey(unit: UnitOfWork): Promise<void> {
-    const plain = await this.store.plainTokenKey(unit);
-    if (plain)
-      await this.add(unit, LEGACY, this.config.jwtSecret ?? plain.token_key, new Date(plain.created_at));
-  }
-
-  private async add(unit: UnitOfWork, place: string, key: string, createdAt: Date): Promise<void> {
-    const owner = { place, id: newId(), organization_id: null };
-    const content: Content = { key, ...(place === ROOT ? { made_for: this.ring.first.id } : {}) };
+  private async add(unit: UnitOfWork): Promise<void> {
+    const owner = { place: PLACE, id: newId(), organization_id: null };
+    const content: Content = { key: randomBytes(32).toString('base64url'), made_for: this.ring.first.id };
     await this.store.insert(
       unit,
       { ...owner, ...seal(this.ring, owner, JSON.stringify(content)) },
-      createdAt,
+      new Date(),
     );
   }
 }
@@ -160,10 +142,8 @@ export class RootKeys {
 interface Content {
   key: string;
   /** The first key of the ring when it was made. */
-  made_for?: string;
+  made_for: string;
 }
 
-function rootOf({ place, id, created_at }: SecretRow, key: string): RootKey {
-  const header = Buffer.from(place === ROOT ? id.replaceAll('-', '') : '', 'hex');
-  return new RootKey(header, key, new Date(created_at));
-}
+const rootOf = ({ id, created_at }: SecretRow, key: string): RootKey =>
+  new RootKey(Buffer.from(id.replaceAll('-', ''), 'hex'), key, new Date(created_at));

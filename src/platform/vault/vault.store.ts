@@ -114,20 +114,4 @@ export class VaultStore {
       unit.tables(),
     );
   }
-
-  /** What older versions kept in the open: the key of everything. */
-  async plainTokenKey(unit: UnitOfWork): Promise<{ token_key: string; created_at: string } | undefined> {
-    const { rows } = await sql<{ token_key: string; created_at: string }>`
-      select token_key, created_at from installation where token_key is not null`.execute(unit.tables());
-    return rows[0];
-  }
-
-  /** Forgets it, once no process of an older version runs that may read it. Those do not say which machine they are on. */
-  async forgetPlainTokenKey(reader: Reader = this.database): Promise<void> {
-    await sql`
-      update installation set token_key = null where token_key is not null
-        and not exists (select from process where machine is null and seen_at > now() - interval '15 seconds')`.execute(
-      reader.tables(),
-    );
-  }
 }

@@ -38,7 +38,6 @@ export class ChangesMigration extends Migration {
       create index workspace_change_created_at on workspace_change (created_at);
       create index workspace_change_place on workspace_change (md5(workspace_id::text || path), seq);
       create index workspace_change_from_place on workspace_change (md5(workspace_id::text || from_path), seq) where from_path is not null;
-      comment on column workspace_change.kind is 'One of: created, modified, deleted, moved';
 
       -- Commands under way whose changes are not in the log yet.
       create table workspace_scan (
@@ -47,23 +46,19 @@ export class ChangesMigration extends Migration {
         writer_type text not null,
         writer_id text not null,
         run_id uuid,
-        host text,
-        pid int,
         from_seq bigint not null,
         started_at timestamptz(3) not null,
         deadline timestamptz(3) not null,
         background boolean not null default false,
-        holder uuid
+        holder uuid not null
       );
       create index workspace_scan_workspace_id on workspace_scan (workspace_id);
 
       create table workspace_write (
         id uuid primary key,
         workspace_id uuid not null references workspace on delete cascade deferrable initially deferred,
-        -- The process that writes: its id among those that live, and where it runs.
+        -- The process that writes.
         holder uuid not null,
-        host text,
-        pid int,
         writer_type text not null,
         writer_id text not null,
         -- What may change, and what was there before.

@@ -1,4 +1,4 @@
-import { Injectable, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
 import { BackgroundWatch } from '#libs/background-watch/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Chore } from '../../platform/jobs/index.js';
@@ -38,7 +38,7 @@ const LOOK_MS = 60_000;
  * before the next command, and when the sandbox has ended.
  */
 @Injectable()
-export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
+export class SandboxWatch implements OnModuleInit {
   private readonly background = new WeakMap<LastingSandbox, Background>();
 
   constructor(
@@ -61,10 +61,6 @@ export class SandboxWatch implements OnModuleInit, OnApplicationBootstrap {
 
   onModuleInit(): void {
     if (this.config.runsJobs) this.leases.recover('scan', () => this.scans.recoverOrphaned());
-  }
-
-  async onApplicationBootstrap(): Promise<void> {
-    if (this.config.runsJobs) await this.scans.recoverOld();
   }
 
   /**

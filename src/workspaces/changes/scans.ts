@@ -5,7 +5,6 @@ import { isOutage, QUERY_MS, withQueryDeadline } from '#libs/resilient-postgres/
 import { type Difference, isWorkspaceError, KeyedLock, Snapshot } from '#libs/workspace-fs/index.js';
 import { Config } from '../../platform/config/index.js';
 import { newId } from '../../platform/database/index.js';
-import { hasEndedHere } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import type { Change } from './change.js';
@@ -152,12 +151,6 @@ export class Scans implements OnApplicationShutdown {
   /** Those of dead processes, and what this one could not end; the claim lets one process do it. */
   async recoverOrphaned(): Promise<void> {
     await this.recover(await this.scans.claimOrphaned(id => this.active.has(id) || this.late.has(id)));
-  }
-
-  /** Those that a process of an earlier release left on this machine. */
-  async recoverOld(): Promise<void> {
-    for (const scan of await this.scans.withoutHolder())
-      if (hasEndedHere(scan.host, scan.pid)) await this.recover([scan]);
   }
 
   private async recoverOne(scan: Scan): Promise<void> {

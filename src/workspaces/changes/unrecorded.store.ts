@@ -19,7 +19,7 @@ interface Beginning {
 export interface Scan
   extends Pick<
     Row<'workspace_scan'>,
-    'id' | 'workspace_id' | 'writer_id' | 'host' | 'pid' | 'from_seq' | 'started_at'
+    'id' | 'workspace_id' | 'writer_id' | 'from_seq' | 'started_at'
   > {
   readonly writer_type: Writer['type'];
   readonly settled_seq?: string;
@@ -192,10 +192,6 @@ export class ScansStore {
 
   overdue(): Promise<Scan[]> {
     return this.select(sql`deadline < now()`);
-  }
-
-  withoutHolder(): Promise<Scan[]> {
-    return this.select(sql`holder is null`);
   }
 
   /** Claims those of dead processes, and those of this process that are not busy. */

@@ -8,7 +8,7 @@ import { TEMPORARY_MAKER, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-
 import { Config } from '../../platform/config/index.js';
 import { beforeSideEffect, dryRun } from '../../platform/database/index.js';
 import { Chore } from '../../platform/jobs/index.js';
-import { hasEndedHere, Leases } from '../../platform/leases/index.js';
+import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspacesStore } from './workspaces.store.js';
 
@@ -99,15 +99,11 @@ export class UnfinishedWrites implements OnModuleInit, OnApplicationShutdown {
 
   private async leftBehind(): Promise<string[]> {
     const holders = new Map<string, string>();
-    const left: string[] = [];
     for (const name of await namesIn(this.folder)) {
-      const [, holder = '', ...rest] = name.split('.');
-      if (name === this.own) continue;
-      if (isUuid(holder)) holders.set(holder, name);
-      else if (hasEndedHere([holder, ...rest].slice(0, -1).join('.'), Number(rest.at(-1)))) left.push(name);
+      const [, holder = ''] = name.split('.');
+      if (name !== this.own && isUuid(holder)) holders.set(holder, name);
     }
-    for (const id of await this.leases.gone(holders.keys())) left.push(holders.get(id) as string);
-    return left;
+    return [...(await this.leases.gone(holders.keys()))].map(id => holders.get(id) as string);
   }
 
   private async cleanUpAfter(name: string): Promise<void> {

@@ -52,7 +52,7 @@ export class RunningSandboxesStore {
     private readonly topics: Topics,
     private readonly leases: Leases,
   ) {
-    this.rows = leases.rows('running_sandbox', { holder: 'process_id', until: 'alive_until' });
+    this.rows = leases.rows('running_sandbox', { holder: 'process_id' });
   }
 
   /**
@@ -74,7 +74,7 @@ export class RunningSandboxesStore {
         ${caller.kind}, ${caller.id}::uuid, ${name}, now(), is_closed from place
       on conflict (workspace_id, caller_id, name) where name is not null do update
         set id = excluded.id, process_id = excluded.process_id, node = excluded.node, command = excluded.command,
-          started_at = excluded.started_at, alive_until = null, stop_requested = excluded.stop_requested,
+          started_at = excluded.started_at, stop_requested = excluded.stop_requested,
           memory_bytes = null, cpu_ms = null, processes = null
         where ${this.rows.isOurs} or ${this.rows.isOrphaned}
       returning stop_requested`.execute(this.database.tables());

@@ -14,8 +14,6 @@ export class SandboxesMigration extends Migration {
         caller_kind text not null,
         caller_id uuid,
         started_at timestamptz(3) not null,
-        -- Its process says again and again that it is still there; after this time it is not.
-        alive_until timestamptz(3),
         stop_requested boolean not null default false,
         kind text not null default 'command',
         -- As measured last; null before.
@@ -26,7 +24,6 @@ export class SandboxesMigration extends Migration {
       );
       create index running_sandbox_workspace_id on running_sandbox (workspace_id, id);
       create index running_sandbox_process_id on running_sandbox (process_id);
-      create index running_sandbox_alive_until on running_sandbox (alive_until);
       create unique index running_sandbox_name on running_sandbox (workspace_id, caller_id, name) where name is not null;
     `);
   }

@@ -39,8 +39,7 @@ async function generateRuns(count: number, chat: string, lastEvent = '0'): Promi
 }
 
 /**
- * The events of the chat's runs, whose data is SQL over the run `r` and the number `e`. `perRow` is SQL for how many are a row;
- * 0: one, as older versions wrote them.
+ * The events of the chat's runs, whose data is SQL over the run `r` and the number `e`. `perRow` is SQL for how many are a row.
  */
 async function generateEvents(chat: string, data: string, perRow: string): Promise<void> {
   await service.database.query(
@@ -48,12 +47,10 @@ async function generateEvents(chat: string, data: string, perRow: string): Promi
        select r.id as run_id, e as id, case when e < r.last_event then 'text.delta' else 'run.completed' end as type, ${data} as data,
          ${perRow} as per_row
        from run r, generate_series(1, r.last_event) e where r.chat_id = $1
-     ), old as (
-       insert into run_event (run_id, id, type, data, created_at) select run_id, id, type, data, now() from event where per_row = 0
      )
      insert into run_event (run_id, id, events, created_at)
      select run_id, max(id), jsonb_agg(jsonb_build_object('type', type, 'data', data) order by id), now()
-     from event where per_row > 0 group by run_id, (id - 1) / per_row`,
+     from event group by run_id, (id - 1) / per_row`,
     [chat],
   );
 }
@@ -66,7 +63,7 @@ function streamed(chat: string, count: number, after = 0): Promise<StreamEvent[]
 }
 
 describe.each([
-  ['an event', '0'],
+  ['an event', '1'],
   ['several events', '3'],
 ])('the stream of a chat of many runs whose rows are %s', (_name, perRow) => {
   let chat: string;
@@ -129,7 +126,7 @@ describe('the stream of a chat of runs of all sizes', () => {
     service.database.query<(typeof whole)[0]>(
       `select row_number() over (order by r.number, e.id)::int as id, r.id as call_id, length(e.data ->> 'text') as size
        from run r join run_event row on row.run_id = r.id
-         cross join lateral events_of_row(row.id, row.type, row.data, row.events) e
+         cross join lateral events_of_row(row.id, row.events) e
        where r.chat_id = $1 and r.merged_into is null order by 1`,
       [chat],
     );
@@ -146,7 +143,7 @@ describe('the stream of a chat of runs of all sizes', () => {
     await generateEvents(
       chat,
       `jsonb_build_object('text', e || repeat('x', case r.number % 5 when 0 then 30000 when 1 then 2000 else 9 end))`,
-      'r.number % case r.number % 5 when 0 then 2 when 1 then 8 else 11 end',
+      '1 + r.number % case r.number % 5 when 0 then 2 when 1 then 8 else 11 end',
     );
     await service.database.query(
       `with numbered as (
@@ -172,8 +169,7 @@ describe('the stream of a chat of runs of all sizes', () => {
          from run where chat_id = $1 and merged_into is null
        ), found as (select id, before from shown where n = ${WAITING}
        ), unended as (
-         update run_event set type = replace(type, 'run.completed', 'text.delta'),
-           events = replace(events::text, 'run.completed', 'text.delta')::jsonb from found where run_id = found.id
+         update run_event set events = replace(events::text, 'run.completed', 'text.delta')::jsonb from found where run_id = found.id
        )
        update run set status = 'pending', state = 'waiting' from found where run.id = found.id
        returning run.id, before`,
@@ -187,8 +183,8 @@ describe('the stream of a chat of runs of all sizes', () => {
     await service.database.query(
       `with ended as (
          update run set status = 'completed', state = 'done', last_event = last_event + 1 where id = $1 returning id, last_event
-       ) insert into run_event (run_id, id, type, data, created_at)
-       select id, last_event, 'run.completed', '{"text": "end"}', now() from ended`,
+       ) insert into run_event (run_id, id, events, created_at)
+       select id, last_event, '[{"type": "run.completed", "data": {"text": "end"}}]', now() from ended`,
       [waiting.id],
     );
     service.app.get(Topics, { strict: false }).publishEverything();

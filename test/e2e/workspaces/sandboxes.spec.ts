@@ -119,18 +119,14 @@ describe('sandboxes', () => {
     await finished;
   });
 
-  it.each([
-    ['of this version', 'null', 'null'],
-    ['of the version before', `now() - interval '1 second'`, `now() + interval '1 hour'`],
-  ])('of a process %s that died are not shown, and are forgotten', async (_which, ...until) => {
+  it('of a process that died are not shown, and are forgotten', async () => {
     const [dead, alive] = [randomUUID(), randomUUID()];
     await service.database.query(`insert into process (id, seen_at) values ($1, now() + interval '1 hour')`, [
       alive,
     ]);
     await service.database.query(
-      `insert into running_sandbox (id, workspace_id, process_id, node, command, caller_kind, started_at, alive_until)
-       values ($1, $3, $1, 'gone', 'sleep', 'service', now(), ${until[0]}),
-         ($2, $3, $2, 'gone', 'sleep', 'service', now(), ${until[1]})`,
+      `insert into running_sandbox (id, workspace_id, process_id, node, command, caller_kind, started_at)
+       values ($1, $3, $1, 'gone', 'sleep', 'service', now()), ($2, $3, $2, 'gone', 'sleep', 'service', now())`,
       [dead, alive, workspace],
     );
     const listed = (await list()).map((item: Json) => item.id);

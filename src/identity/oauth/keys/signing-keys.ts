@@ -9,7 +9,6 @@ import {
 } from 'jose';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
-import { Log } from '../../../platform/log/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
 import { type OpenedSecret, SETTLE_MS, settled, Vault } from '../../../platform/vault/index.js';
 import { SigningKeysStore } from './signing-keys.store.js';
@@ -70,7 +69,6 @@ export class SigningKeys implements OnModuleInit {
     private readonly store: SigningKeysStore,
     private readonly vault: Vault,
     private readonly topics: Topics,
-    private readonly log: Log,
   ) {}
 
   onModuleInit(): void {
@@ -121,7 +119,6 @@ export class SigningKeys implements OnModuleInit {
   }
 
   private async load(): Promise<KeyRing> {
-    await this.adoptOldKeys();
     const ring = await this.read();
     if (ring.keys.length > 0) return ring;
     await this.database.transaction(unit => this.make(unit, new Date(0)));
@@ -143,25 +140,6 @@ export class SigningKeys implements OnModuleInit {
     const id = await calculateJwkThumbprint(bare);
     const jwk: JWK = { ...bare, kid: id, alg: SIGNING_ALGORITHM, use: 'sig' };
     await this.vault.put(unit, { place: VAULT_PLACE, organization_id: null }, JSON.stringify(jwk));
-  }
-
-  /** Processes of the version before may go on making keys until they end. */
-  private async adoptOldKeys(): Promise<void> {
-    if (!(await this.store.hasOldKeys())) return;
-    await this.database.transaction(async unit => {
-      await this.store.lock(unit);
-      for (const { id, sealed, created_at } of await this.store.takeOldKeys(unit)) {
-        const jwk = this.vault.seal('oauth seal').open(sealed, `oauth_signing_key ${id}`)?.toString();
-        if (jwk)
-          await this.vault.put(
-            unit,
-            { place: VAULT_PLACE, organization_id: null },
-            jwk,
-            new Date(created_at),
-          );
-        else this.log.warn({ key: id }, 'a signing key was sealed with another JWT_SECRET, and is not used');
-      }
-    });
   }
 }
 
