@@ -315,7 +315,7 @@ async function world(): Promise<Json> {
     `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
   );
   const ofItsOwn = ['action_run', 'chore', 'process', 'rate_count'];
-  const measured = ['alive_until', 'memory_bytes', 'cpu_ms', 'processes'];
+  const measured = ['memory_bytes', 'cpu_ms', 'processes'];
   const rows: Json = {};
   for (const { name } of tables.filter(each => !ofItsOwn.includes(each.name))) {
     const found = await service.database.query<{ row: string }>(

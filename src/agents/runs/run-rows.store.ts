@@ -32,8 +32,7 @@ export function eventRows(run: Sql, events: readonly NewEvent[]): Sql {
 }
 
 /** SQL for the events of a row of run_event, each by itself: its number, type and data. */
-export const eventsOf = (row: string): Sql =>
-  sql.raw(`events_of_row(${row}.id, ${row}.events)`);
+export const eventsOf = (row: string): Sql => sql.raw(`events_of_row(${row}.id, ${row}.events)`);
 
 /** SQL for the number of the newest event `e` of a run for which `such` holds; null where there is none. */
 export const newestEvent = (runId: string, such: Sql): Sql => sql`(

@@ -267,12 +267,11 @@ export interface Schema {
     policy_version: Big; created_at: Generated<Time>; expires_at: Time;
   };
   idempotent_request: {
-    credential_id: string; lookup: Buffer; fingerprint: Buffer; holder: string; leased_until: Time | null;
-    expires_at: Time; answer: Buffer | null; commits_answer: Generated<boolean>; process_id: string | null;
+    credential_id: string; lookup: Buffer; fingerprint: Buffer; holder: string; expires_at: Time;
+    answer: Buffer | null; commits_answer: Generated<boolean>; process_id: string | null;
   };
   installation: {
-    id: Generated<number>; token_key: string | null; setup_token_hash: string | null; created_at: Time;
-    sandbox_uid_base: Big | null;
+    id: Generated<number>; setup_token_hash: string | null; created_at: Time; sandbox_uid_base: Big | null;
   };
   integration_client: {
     organization_id: string; provider: string; client_id: string; secret_id: string | null;
@@ -294,9 +293,6 @@ export interface Schema {
     id: string; organization_id: string; email: string; role: 'owner' | 'admin' | 'member' | 'guest';
     token_hash: string; status: 'pending' | 'accepted' | 'declined' | 'revoked'; invited_by: string;
     accepted_by: string | null; created_at: Time; updated_at: Time; expires_at: Time;
-  };
-  job_outbox: {
-    id: string; queue: string; name: string; payload: Json<'job_outbox.payload'>; created_at: Time;
   };
   lease: {
     name: string; holder: string; fence: Generated<Big>;
@@ -395,9 +391,6 @@ export interface Schema {
     workspace_ids: Told<'oauth_grant.workspace_ids', string[]> | null; terms: Json<'oauth_grant.terms'>;
     created_at: Time; last_used_at: Time | null; expires_at: Time;
   };
-  oauth_signing_key: {
-    id: string; sealed: Buffer; created_at: Time;
-  };
   operation: {
     id: string; kind: string; state: 'queued' | 'running' | 'completed' | 'error' | 'cancelled';
     actor_id: string; organization_id: string; subject_id: string; error: string | null;
@@ -475,8 +468,7 @@ export interface Schema {
     context: Json<'run.context'> | null;
   };
   run_event: {
-    run_id: string; id: number; type: string | null; data: Json<'run_event.data'> | null; created_at: Time;
-    events: Json<'run_event.events'> | null;
+    run_id: string; id: number; created_at: Time; events: Json<'run_event.events'>;
   };
   run_step: {
     run_id: string; number: number; finish_reason: string; model_used: string | null;
@@ -484,9 +476,8 @@ export interface Schema {
   };
   running_sandbox: {
     id: string; workspace_id: string; process_id: string; node: string; command: string; caller_kind: string;
-    caller_id: string | null; started_at: Time; alive_until: Time | null; stop_requested: Generated<boolean>;
-    kind: Generated<string>; memory_bytes: Big | null; cpu_ms: Big | null; processes: number | null;
-    name: string | null;
+    caller_id: string | null; started_at: Time; stop_requested: Generated<boolean>; kind: Generated<string>;
+    memory_bytes: Big | null; cpu_ms: Big | null; processes: number | null; name: string | null;
   };
   secret: {
     id: string; place: string; organization_id: string | null; key_id: string; wrapped_key: Buffer;
@@ -657,15 +648,13 @@ export interface Schema {
   };
   workspace_scan: {
     id: string; workspace_id: string; writer_type: string; writer_id: string; run_id: string | null;
-    host: string | null; pid: number | null; from_seq: Big; started_at: Time; deadline: Time;
-    background: Generated<boolean>; holder: string | null;
+    from_seq: Big; started_at: Time; deadline: Time; background: Generated<boolean>; holder: string;
   };
   workspace_secret: {
     workspace_id: string; name: string; sealed: Buffer; created_at: Time; updated_at: Time;
   };
   workspace_write: {
-    id: string; workspace_id: string; holder: string; host: string | null; pid: number | null;
-    writer_type: string; writer_id: string; targets: Json<'workspace_write.targets'>; from_seq: Big;
-    recorded: Generated<number>; began_at: Time;
+    id: string; workspace_id: string; holder: string; writer_type: string; writer_id: string;
+    targets: Json<'workspace_write.targets'>; from_seq: Big; recorded: Generated<number>; began_at: Time;
   };
 }

@@ -91,10 +91,9 @@ export class Vault {
     unit: UnitOfWork,
     { place, organization_id }: Omit<SecretOwner, 'id'>,
     value: string,
-    createdAt = new Date(),
   ): Promise<string> {
     const owner = { place, id: newId(), organization_id };
-    await this.store.insert(unit, { ...owner, ...seal(this.roots.ring, owner, value) }, createdAt);
+    await this.store.insert(unit, { ...owner, ...seal(this.roots.ring, owner, value) }, new Date());
     return owner.id;
   }
 

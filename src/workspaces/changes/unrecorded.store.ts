@@ -17,10 +17,7 @@ interface Beginning {
 
 /** An unfinished comparison; its first snapshot is in a file named by the id. */
 export interface Scan
-  extends Pick<
-    Row<'workspace_scan'>,
-    'id' | 'workspace_id' | 'writer_id' | 'from_seq' | 'started_at'
-  > {
+  extends Pick<Row<'workspace_scan'>, 'id' | 'workspace_id' | 'writer_id' | 'from_seq' | 'started_at'> {
   readonly writer_type: Writer['type'];
   readonly settled_seq?: string;
 }

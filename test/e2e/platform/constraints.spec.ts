@@ -73,9 +73,9 @@ it.each([
   ['usage_entry', '(time, organization_id, kind) values (now(), $1, $2)', ['lost'], CHECK_VIOLATION],
   [
     'workspace_write',
-    `(id, workspace_id, holder, host, pid, writer_type, writer_id, targets, from_seq, began_at)
-       values ($1, $1, $1, $2, 1, 'user', 'x', '[]', 0, now())`,
-    ['host'],
+    `(id, workspace_id, holder, writer_type, writer_id, targets, from_seq, began_at)
+       values ($1, $1, $1, 'user', $2, '[]', 0, now())`,
+    ['x'],
     FOREIGN_KEY_VIOLATION,
   ],
   [

@@ -204,8 +204,8 @@ it('keeps the answer to a caller who went away before it came', async () => {
 describe('what is kept for one credential', () => {
   const fill = (credential: string, requests: number, bytes: number) =>
     service.database.query(
-      `insert into idempotent_request (credential_id, lookup, fingerprint, holder, leased_until, expires_at, answer)
-       select $1::uuid, int4send(n), '', gen_random_uuid(), now(), now() + interval '1 hour',
+      `insert into idempotent_request (credential_id, lookup, fingerprint, holder, expires_at, answer)
+       select $1::uuid, int4send(n), '', gen_random_uuid(), now() + interval '1 hour',
          decode(repeat('00', $3), 'hex')
        from generate_series(1, $2::int) n`,
       [credential, requests, bytes],

@@ -1,6 +1,5 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { hostname } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -361,10 +360,7 @@ describe('a service that dies', () => {
     expect(events.map(brief)).toEqual([[2, 'created', 'api.txt']]);
   });
 
-  it.each([
-    ['the next process', `'0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e90', null, null`],
-    ['the next process on its machine, as the version before left them', `null, '${hostname()}', 4194303`],
-  ])('has its command’s changes found by %s', async (_who, left) => {
+  it('has its command’s changes found by the next process', async () => {
     const workspace = await service.workspace(ada);
     await write(workspace, 'gone', 'x');
     const [{ max }] = (await service.database.query('select max(seq) from workspace_change')) as [
@@ -389,8 +385,8 @@ describe('a service that dies', () => {
     const lost = '0192f3a1-7c1e-7d4a-9b7e-3f2a5c6d7e8f';
     writeFileSync(path.join(service.dataDir, 'scans', lost), before);
     await service.database.query(
-      `insert into workspace_scan (id, workspace_id, writer_type, writer_id, run_id, holder, host, pid, from_seq, started_at, deadline)
-       values ($1, $2, 'sandbox', $3, null, ${left}, $4, now(), now() + interval '1 hour')`,
+      `insert into workspace_scan (id, workspace_id, writer_type, writer_id, run_id, holder, from_seq, started_at, deadline)
+       values ($1, $2, 'sandbox', $3, null, gen_random_uuid(), $4, now(), now() + interval '1 hour')`,
       [lost, workspace, ada.id, max],
     );
     const next = await ServiceProcess.start(service, { ROLE: 'worker' });

@@ -180,7 +180,7 @@ export class Closures {
   private async checkConnections(
     { id }: VisibleWorkspace,
     actingId: string,
-    { connections = [] }: AutomationDefinition,
+    { connections }: AutomationDefinition,
     findings: KeyFindings,
   ): Promise<void> {
     const granted = connections.length > 0 ? await this.connectionNames.of(id, actingId) : [];
@@ -201,7 +201,7 @@ export class Closures {
   /** A secret may be set after the automation is deployed. */
   private async checkSecrets(
     { id }: VisibleWorkspace,
-    { secrets = [] }: AutomationDefinition,
+    { secrets }: AutomationDefinition,
     findings: KeyFindings,
   ): Promise<void> {
     const names = secrets.length > 0 ? await this.secrets.names(id) : [];

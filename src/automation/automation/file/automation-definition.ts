@@ -35,8 +35,8 @@ export interface WebhookTrigger {
   readonly filter: Filter;
   /** With `hmac`: how the signature is sent. */
   readonly hmac: HmacRule | null;
-  /** How its sender asks whether the address is right, before it sends anything; absent in old versions: not at all. */
-  readonly challenge?: Challenge | null;
+  /** How its sender asks whether the address is right, before it sends anything; null: not at all. */
+  readonly challenge: Challenge | null;
 }
 
 export interface HmacRule {
@@ -86,10 +86,10 @@ export interface AutomationDefinition {
   readonly tools: readonly string[];
   /** Names and globs of actions. */
   readonly actions: readonly string[];
-  /** Connections that it may use, by the ids of their providers or their names; absent in old versions: none. */
-  readonly connections?: readonly string[];
-  /** Secrets of the workspace that its script gets as environment variables; absent in old versions: none. */
-  readonly secrets?: readonly string[];
+  /** Connections that it may use, by the ids of their providers or their names. */
+  readonly connections: readonly string[];
+  /** Secrets of the workspace that its script gets as environment variables. */
+  readonly secrets: readonly string[];
   readonly chat: 'new' | 'continue';
   readonly concurrency: {
     /** null: as the kind of trigger has it. */
@@ -108,8 +108,8 @@ export interface AutomationDefinition {
     readonly dailyUsd: number | null;
   };
   readonly expect: { readonly files: readonly string[]; readonly responseSchema: unknown };
-  /** How a run that failed is tried again; absent in old versions, and null: it is not. */
-  readonly retries?: {
+  /** How a run that failed is tried again; null: it is not. */
+  readonly retries: {
     /** Tries after the first one. */
     readonly max: number;
     /** Before the second try; doubled for each further one, up to {@link AUTOMATION_LIMITS.backoffSeconds}. */

@@ -40,7 +40,7 @@ export function readTriggers(matter: YamlMapping): TriggerDefinition[] {
     if (others.length > 0) item.findings.error('Each trigger is an item of its own', item.lineOf(others[0]));
     const rules = item.mapping(kind);
     if (!rules) {
-      if (kind === 'webhook') return [{ kind, verify: 'token', filter: {}, hmac: null }];
+      if (kind === 'webhook') return [{ kind, verify: 'token', filter: {}, hmac: null, challenge: null }];
       if (kind === 'notification') return [{ kind, categories: [], filter: {} }];
       if ((TRIGGER_KINDS as readonly string[]).includes(kind)) item.error(kind, 'says nothing');
       return [];
