@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
-import { FileAuthors } from '../../workspaces/changes/index.js';
+import { FileAuthorsStore } from '../../workspaces/changes/index.js';
 import { type FileKnowledge, type KnownFile, type KnownFiles } from '../../workspaces/files/index.js';
 import type { RunKnowledge } from '../tools/index.js';
 
@@ -19,7 +19,7 @@ const MAX_OF_CALL = 200;
 export class RunFiles {
   constructor(
     private readonly database: Database,
-    private readonly authors: FileAuthors,
+    private readonly authors: FileAuthorsStore,
   ) {}
 
   /** For one attempt at a run. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CONNECTOR_TOOL } from '../../connections/connectors/index.js';
-import { FileAuthors } from '../../workspaces/changes/index.js';
+import { FileAuthorsStore } from '../../workspaces/changes/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { AgentFiles, AgentGuide, requireAgent } from '../subagents/index.js';
 import type { ExecutedRun } from './run-queue.store.js';
@@ -11,7 +11,7 @@ export class RunGuides {
   constructor(
     private readonly agents: AgentFiles,
     private readonly workspaces: WorkspacesStore,
-    private readonly authors: FileAuthors,
+    private readonly authors: FileAuthorsStore,
   ) {}
 
   async of(run: ExecutedRun): Promise<AgentGuide> {

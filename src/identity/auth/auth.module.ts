@@ -6,12 +6,15 @@ import { SessionsModule } from '../sessions/index.js';
 import { AccountMail } from './account-mail.js';
 import { AccountsProcessor } from './accounts.processor.js';
 import { AuthController } from './auth.controller.js';
-import { AuthService, SetupToken } from './auth.service.js';
-import { EmailTokens, StandingCredentials } from './auth.store.js';
+import { AuthService } from './auth.service.js';
+import { SetupToken } from './setup-token.js';
+import { EmailTokensStore } from './email-tokens.store.js';
+import { IssuedCredentialsStore } from './issued-credentials.store.js';
 import { AuthPagesController } from './auth-pages.controller.js';
 import { EmailChangeService, EmailVerificationService } from './email.service.js';
 import { InvitedAccounts } from './invited-accounts.js';
-import { LoginProtection, Quotas } from './login-protection.js';
+import { LoginProtection } from './login-protection.js';
+import { Quotas } from './quotas.js';
 import { ACCOUNTS, PasswordResetService, PasswordsService } from './passwords.service.js';
 
 /** Accounts, and how people sign in to them. */
@@ -27,10 +30,10 @@ import { ACCOUNTS, PasswordResetService, PasswordsService } from './passwords.se
     AuthService,
     SetupToken,
     PasswordsService,
-    StandingCredentials,
+    IssuedCredentialsStore,
     PasswordResetService,
     EmailVerificationService,
-    EmailTokens,
+    EmailTokensStore,
     EmailChangeService,
     InvitedAccounts,
     AccountMail,

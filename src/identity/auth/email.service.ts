@@ -6,8 +6,8 @@ import { Database, UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Forbidden, Invalid, NotFound, Unavailable } from '../../platform/errors/index.js';
 import { User } from '../accounts/index.js';
 import { AccountMail } from './account-mail.js';
-import { EmailTokens } from './auth.store.js';
-import { Quotas } from './login-protection.js';
+import { EmailTokensStore } from './email-tokens.store.js';
+import { Quotas } from './quotas.js';
 import { PasswordsService } from './passwords.service.js';
 
 const MAX_SENT_PER_HOUR = 5;
@@ -20,7 +20,7 @@ const MAX_TRIED_PER_HOUR = 60;
 export class EmailVerificationService {
   constructor(
     private readonly database: Database,
-    private readonly tokens: EmailTokens,
+    private readonly tokens: EmailTokensStore,
     private readonly mail: AccountMail,
     private readonly quotas: Quotas,
     private readonly audit: Audit,
@@ -79,7 +79,7 @@ export class EmailChangeService {
   constructor(
     private readonly database: Database,
     private readonly passwords: PasswordsService,
-    private readonly tokens: EmailTokens,
+    private readonly tokens: EmailTokensStore,
     private readonly mail: AccountMail,
     private readonly quotas: Quotas,
     private readonly audit: Audit,

@@ -42,7 +42,7 @@ class FailureBackoff {
   }
 }
 
-function tooManyRequests(what: string, milliseconds: number): TooManyRequests {
+export function tooManyRequests(what: string, milliseconds: number): TooManyRequests {
   const left = Math.max(1, Math.ceil(milliseconds / 1000));
   return new TooManyRequests(`${what}; try again in ${left} seconds`, { 'retry-after': String(left) });
 }
@@ -72,32 +72,7 @@ class KeyedConcurrency {
   }
 }
 
-const HOUR_SECONDS = 3600;
-
-/** How often one network, or one account, may ask for something costly in an hour. */
-@Injectable()
-export class Quotas {
-  private readonly counts: RateLimiterPostgres;
-
-  constructor(counters: Counters) {
-    this.counts = counters.of({ table: 'attempt_count', prefix: '', seconds: HOUR_SECONDS });
-  }
-
-  /** Counts one `what` of those from `address`; 429 beyond `most` an hour. */
-  async spendOfAddress(what: string, address: string, most: number): Promise<void> {
-    await this.spend(`${what}:${networkOf(address)}`, most);
-  }
-
-  /** Counts one `what` of those of an account; 429 beyond `most` an hour. */
-  async spendOfAccount(what: string, id: string, most: number): Promise<void> {
-    await this.spend(`${what}:${id}`, most);
-  }
-
-  private async spend(key: string, most: number): Promise<void> {
-    const { consumedPoints, msBeforeNext } = await this.counts.penalty(key);
-    if (consumedPoints > most) throw tooManyRequests('Too many requests of this kind', msBeforeNext);
-  }
-}
+export const HOUR_SECONDS = 3600;
 
 const DAY_SECONDS = 86_400;
 /** Hashing a password is work: one network may have so many hashed at once. */

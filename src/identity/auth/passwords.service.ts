@@ -8,8 +8,10 @@ import { defineJob, Jobs } from '../../platform/jobs/index.js';
 import { hashPassword, passwordMatches, User } from '../accounts/index.js';
 import { SessionsService } from '../sessions/index.js';
 import { AccountMail } from './account-mail.js';
-import { EmailTokens, StandingCredentials } from './auth.store.js';
-import { LoginProtection, Quotas } from './login-protection.js';
+import { EmailTokensStore } from './email-tokens.store.js';
+import { IssuedCredentialsStore } from './issued-credentials.store.js';
+import { LoginProtection } from './login-protection.js';
+import { Quotas } from './quotas.js';
 
 const wrongPassword = () => new Forbidden('The current password is wrong');
 
@@ -20,8 +22,8 @@ export class PasswordsService {
     private readonly database: Database,
     private readonly protection: LoginProtection,
     private readonly sessions: SessionsService,
-    private readonly credentials: StandingCredentials,
-    private readonly tokens: EmailTokens,
+    private readonly credentials: IssuedCredentialsStore,
+    private readonly tokens: EmailTokensStore,
     private readonly mail: AccountMail,
     private readonly audit: Audit,
   ) {}
@@ -127,7 +129,7 @@ export class PasswordResetService {
   constructor(
     private readonly database: Database,
     private readonly jobs: Jobs,
-    private readonly tokens: EmailTokens,
+    private readonly tokens: EmailTokensStore,
     private readonly mail: AccountMail,
     private readonly quotas: Quotas,
     private readonly passwords: PasswordsService,

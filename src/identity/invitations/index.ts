@@ -1,3 +1,3 @@
 export { Invitation } from './invitation.entity.js';
-export { MailAllowance } from './invitation-letter.js';
 export { InvitationsModule } from './invitations.module.js';
+export { MailAllowance } from './mail-allowance.js';

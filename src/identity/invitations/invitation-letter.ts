@@ -1,30 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { shortName } from '#libs/plain-text/index.js';
-import { type Actor, hashSecret } from '../../platform/access/index.js';
+import { type Actor } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import { type UnitOfWork } from '../../platform/database/index.js';
 import { Mailer, writeLetter } from '../../platform/mail/index.js';
-import { Quotas } from '../auth/index.js';
 import { type Invitation } from './invitation.entity.js';
+import { MailAllowance } from './mail-allowance.js';
 
-const MAX_SENT_PER_HOUR = 100;
-const MAX_RECEIVED_PER_HOUR = 10;
-
-/** How many invitations leave by mail: they go to people who did not ask for them, with words that others chose. */
-@Injectable()
-export class MailAllowance {
-  constructor(
-    private readonly mailer: Mailer,
-    private readonly quotas: Quotas,
-  ) {}
-
-  /** Counts one mail of the caller's to an address; 429 where that is more than either may have in an hour. */
-  async spend(actor: Actor, email: string): Promise<void> {
-    if (!this.mailer.isConfigured) return;
-    await this.quotas.spendOfAccount('invitations-by', actor.id, MAX_SENT_PER_HOUR);
-    await this.quotas.spendOfAccount('invitations-to', hashSecret(email), MAX_RECEIVED_PER_HOUR);
-  }
-}
+export const MAX_SENT_PER_HOUR = 100;
+export const MAX_RECEIVED_PER_HOUR = 10;
 
 /** The mail that invites a person into an organization. */
 @Injectable()

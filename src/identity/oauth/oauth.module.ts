@@ -10,17 +10,20 @@ import { ArtifactsStore } from './artifacts/artifacts.store.js';
 import { ClientsStore, ServiceAccountClients } from './clients/clients.store.js';
 import { GrantsService } from './grants/grants.service.js';
 import { GrantsStore } from './grants/grants.store.js';
-import { ConsentService, WorkspaceChoices } from './interactions/consent.service.js';
+import { ConsentService } from './interactions/consent.service.js';
+import { ConsentPages } from './interactions/consent-pages.js';
 import { InteractionController } from './interactions/interaction.controller.js';
-import { ConsentPages, LoginPages } from './interactions/interaction-pages.js';
+import { LoginPages } from './interactions/login-pages.js';
+import { WorkspaceChoices } from './interactions/workspace-choices.js';
 import { SigningKeys } from './keys/signing-keys.js';
 import { SigningKeysStore } from './keys/signing-keys.store.js';
 import { OAuthController, WellKnownController } from './provider/oauth.controller.js';
 import { OAuthProvider } from './provider/oauth-provider.js';
-import { OAuthResources } from './scopes/scopes.js';
-import { DpopProofs, OAuthStrategy, OAuthTokens } from './tokens/oauth-tokens.js';
+import { OAuthResources } from './scopes/oauth-resources.js';
+import { DpopProofs } from './tokens/dpop-proofs.js';
+import { OAuthStrategy, OAuthTokens } from './tokens/oauth-tokens.js';
 import { TokenHandles } from './tokens/token-handles.js';
-import { TokenOwners } from './tokens/token-owners.store.js';
+import { TokenOwnersStore } from './tokens/token-owners.store.js';
 
 /** The OAuth 2.1 authorization server, and what verifies its tokens. */
 @Module({
@@ -42,7 +45,7 @@ import { TokenOwners } from './tokens/token-owners.store.js';
     LoginPages,
     WorkspaceChoices,
     TokenHandles,
-    TokenOwners,
+    TokenOwnersStore,
     DpopProofs,
     OAuthTokens,
     OAuthStrategy,

@@ -6,7 +6,7 @@ import { Config } from '../../platform/config/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
 import type { Login } from '../auth/index.js';
-import { SignIns } from './sign-ins.store.js';
+import { SignInsStore } from './sign-ins.store.js';
 
 const LIFE_SECONDS = 8 * 3600;
 const OTHER_ORIGINS = new Set(['same-site', 'cross-site']);
@@ -35,7 +35,7 @@ export class PageVisits {
   private readonly forms: Seal;
 
   constructor(
-    private readonly signIns: SignIns,
+    private readonly signIns: SignInsStore,
     private readonly config: Config,
     vault: Vault,
   ) {

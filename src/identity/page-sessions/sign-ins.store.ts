@@ -16,7 +16,7 @@ export interface BrowserSignIn {
  * others. Where one is ended, or all are by a new password, its browser has to sign in anew.
  */
 @Injectable()
-export class SignIns {
+export class SignInsStore {
   constructor(
     private readonly database: Database,
     private readonly auth: AuthService,

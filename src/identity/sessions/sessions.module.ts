@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
-import { AccessTokenKeys, JwtStrategy } from './access-tokens.js';
+import { AccessTokenKeys } from './access-tokens.js';
+import { JwtStrategy } from './jwt-strategy.js';
 import { SessionsController } from './sessions.controller.js';
 import { SessionsService } from './sessions.service.js';
 import { SessionsStore } from './sessions.store.js';

@@ -15,6 +15,7 @@ import {
 import { type ActionDeclaration, declarationFor, permissionToRun } from './action.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog, type CatalogAction } from './action-catalog.js';
+import { CallerRoles } from './caller-roles.js';
 
 /** The roles that a caller has: in all of their organizations and workspaces, or in one workspace. */
 export interface Roles {
@@ -22,23 +23,7 @@ export interface Roles {
   readonly workspace: readonly WorkspaceAccess[];
 }
 
-type Source = (actor: Actor, workspaceId: string | null) => Promise<Roles>;
-
-/** Which roles a caller has. A port: who knows the roles registers. */
-@Injectable()
-export class CallerRoles {
-  private source: Source = async () => ({ organization: [], workspace: [] });
-
-  /** Called while modules start. */
-  askedOf(source: Source): void {
-    this.source = source;
-  }
-
-  /** null: wherever the caller has any. 404 for a workspace that they do not see. */
-  of(actor: Actor, workspaceId: string | null): Promise<Roles> {
-    return this.source(actor, workspaceId);
-  }
-}
+export type Source = (actor: Actor, workspaceId: string | null) => Promise<Roles>;
 
 /** Whether any of the roles has the permission; one that takes no role always is. */
 export function anyAllows({ organization, workspace }: Roles, permission: Permission | null): boolean {

@@ -5,7 +5,8 @@ import { Chores } from './chores.js';
 import { JobStore } from './job.store.js';
 import { JobHandlers } from './job-handlers.js';
 import { JobRunner } from './job-runner.js';
-import { JobDispatcher, Jobs } from './jobs.js';
+import { Jobs } from './jobs.js';
+import { JobDispatcher } from './job-dispatcher.js';
 import { QueueConnections, QueueConnectionsModule } from './queue-connections.js';
 import { Queues } from './queues.js';
 

@@ -1,2 +1,3 @@
+export { Counters } from './counters.js';
 export { LimitsModule } from './limits.module.js';
-export { Counters, networkOf, RateLimits } from './rate-limits.js';
+export { networkOf, RateLimits } from './rate-limits.js';

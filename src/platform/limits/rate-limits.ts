@@ -2,24 +2,22 @@ import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CompiledQuery } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { RateLimiterPostgres, type RateLimiterRes } from 'rate-limiter-flexible';
+import { type RateLimiterRes } from 'rate-limiter-flexible';
 import { CountExchange, SharedCounter } from '#libs/shared-counter/index.js';
 import { type Actor, sentApiKey } from '../access/index.js';
 import { Config } from '../config/index.js';
-import { Database } from '../database/index.js';
 import { TooManyRequests } from '../errors/index.js';
-import { Chore } from '../jobs/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
+import { Counters } from './counters.js';
 
-const FIVE_MINUTES_MS = 300_000;
-const HOUR_MS = 3_600_000;
+export const FIVE_MINUTES_MS = 300_000;
+export const HOUR_MS = 3_600_000;
 
 /** Tables of counts. What is counted in `rate_count` may be lost with a crash of the database. */
-type CounterTable = 'attempt_count' | 'rate_count';
+export type CounterTable = 'attempt_count' | 'rate_count';
 
-interface CounterOptions {
+export interface CounterOptions {
   readonly table: CounterTable;
   /** What keys begin with. */
   readonly prefix: string;
@@ -27,47 +25,7 @@ interface CounterOptions {
   readonly seconds: number;
 }
 
-/** Counts that all processes share; each change or look is one statement. */
-@Injectable()
-export class Counters {
-  constructor(private readonly database: Database) {}
-
-  of({ table, prefix, seconds }: CounterOptions): RateLimiterPostgres {
-    return new RateLimiterPostgres({
-      storeClient: { query: (statement: Statement) => this.query(statement) },
-      storeType: 'pool',
-      tableName: table,
-      tableCreated: true,
-      clearExpiredByTimeout: false,
-      keyPrefix: prefix,
-      duration: seconds,
-      // Callers compare counts with limits of their own.
-      points: 0,
-    });
-  }
-
-  @Chore('rate_limits', { everyMs: FIVE_MINUTES_MS })
-  deleteExpiredRates(): Promise<void> {
-    return this.deleteExpired('rate_count');
-  }
-
-  @Chore('remove_attempt_counts', { everyMs: HOUR_MS })
-  deleteExpiredAttempts(): Promise<void> {
-    return this.deleteExpired('attempt_count');
-  }
-
-  private async deleteExpired(table: CounterTable): Promise<void> {
-    const tables = this.database.tables();
-    await tables.deleteFrom(table).where('expire', '<=', String(Date.now())).execute();
-  }
-
-  private async query({ text, values }: Statement) {
-    const { rows } = await this.database.tables().executeQuery(CompiledQuery.raw(text, values));
-    return { rows, rowCount: rows.length };
-  }
-}
-
-interface Statement {
+export interface Statement {
   readonly text: string;
   readonly values: unknown[];
 }

@@ -1,6 +1,7 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Global, Module } from '@nestjs/common';
-import { MAIL, MailProcessor, Smtp } from './mail.jobs.js';
+import { MAIL, MailProcessor } from './mail.jobs.js';
+import { Smtp } from './smtp.js';
 import { MailOutbox } from './mail-outbox.js';
 import { Mailer } from './mailer.js';
 

@@ -59,7 +59,7 @@ export function newestChange(workspaceId: string): RawBuilder<string> {
 
 /** The changes to the files of a workspace, by any writer, in one order. */
 @Injectable()
-export class ChangeLog {
+export class ChangeLogStore {
   private readonly keepers: Keeper[] = [];
   private readonly recentRuns = new RecentRuns();
 

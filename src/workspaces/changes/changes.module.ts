@@ -1,31 +1,32 @@
 import { Module } from '@nestjs/common';
 import { CoreModule } from '../core/index.js';
-import { ChangeLog } from './change-log.store.js';
+import { ChangeLogStore } from './change-log.store.js';
 import { ChangesController } from './changes.controller.js';
 import { ChangesService } from './changes.service.js';
-import { FileAuthors } from './file-authors.store.js';
+import { FileAuthorsStore } from './file-authors.store.js';
 import { FileWriter } from './file-writer.js';
 import { LoggedGrowthStore } from './logged-growth.store.js';
-import { NumberedChanges } from './numbered-changes.store.js';
+import { NumberedChangesStore } from './numbered-changes.store.js';
 import { RecordedWrites } from './recorded-writes.js';
 import { SandboxWatch } from './sandbox-watch.js';
 import { Scans } from './scans.js';
+import { ScansStore } from './scans.store.js';
 import { StorageMeter } from './storage-meter.js';
 import { StoredElsewhere } from './stored-elsewhere.js';
-import { ScansStore, WriteIntents } from './unrecorded.store.js';
 import { WorkspaceQuota } from './workspace-quota.js';
+import { WriteIntentsStore } from './write-intents.store.js';
 
 /** Every write to a workspace: its quota, its number, who made it, who watches. */
 @Module({
   imports: [CoreModule],
   controllers: [ChangesController],
   providers: [
-    ChangeLog,
+    ChangeLogStore,
     ChangesService,
-    FileAuthors,
+    FileAuthorsStore,
     FileWriter,
     LoggedGrowthStore,
-    NumberedChanges,
+    NumberedChangesStore,
     RecordedWrites,
     SandboxWatch,
     Scans,
@@ -33,14 +34,14 @@ import { WorkspaceQuota } from './workspace-quota.js';
     StorageMeter,
     StoredElsewhere,
     WorkspaceQuota,
-    WriteIntents,
+    WriteIntentsStore,
   ],
   exports: [
-    ChangeLog,
+    ChangeLogStore,
     ChangesService,
-    FileAuthors,
+    FileAuthorsStore,
     FileWriter,
-    NumberedChanges,
+    NumberedChangesStore,
     RecordedWrites,
     SandboxWatch,
     StoredElsewhere,

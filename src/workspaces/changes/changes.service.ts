@@ -8,7 +8,7 @@ import type { Topic } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../core/index.js';
 import { changesTopic, type LoggedChange } from './change-log.store.js';
 import { ChangeView, WatchChanges } from './changes.dto.js';
-import { type LogHead, NumberedChanges } from './numbered-changes.store.js';
+import { type LogHead, NumberedChangesStore } from './numbered-changes.store.js';
 
 const BATCH = 500;
 
@@ -22,7 +22,7 @@ export interface WorkspaceHead extends LogHead {
 export class ChangesService {
   constructor(
     private readonly workspaces: WorkspacesStore,
-    private readonly log: NumberedChanges,
+    private readonly log: NumberedChangesStore,
   ) {}
 
   @Action({
@@ -69,7 +69,7 @@ export class WorkspaceEvents implements EventLog {
   readonly topic: Topic;
 
   constructor(
-    private readonly log: NumberedChanges,
+    private readonly log: NumberedChangesStore,
     private readonly workspaceId: string,
   ) {
     this.topic = changesTopic(workspaceId);

@@ -10,7 +10,7 @@ type LastChange = Pick<Row<'workspace_change'>, 'etag' | 'revision'> & { writer_
 
 /** Who saved a file last, by the change log and the history. */
 @Injectable()
-export class FileAuthors {
+export class FileAuthorsStore {
   constructor(
     private readonly database: Database,
     private readonly folders: WorkspaceFolders,

@@ -1,6 +1,6 @@
 export { type Change, COALESCE_MS } from './change.js';
 export {
-  ChangeLog,
+  ChangeLogStore,
   changesTopic,
   isOfWorkspace,
   type Keeper,
@@ -9,16 +9,16 @@ export {
 export { ChangeView, WriterView } from './changes.dto.js';
 export { ChangesModule } from './changes.module.js';
 export { ChangesService, type WorkspaceHead } from './changes.service.js';
-export { FileAuthors } from './file-authors.store.js';
+export { FileAuthorsStore } from './file-authors.store.js';
 export { changeOf, type Destination, FileWriter } from './file-writer.js';
 export { changesTo, deletionsOf, entriesAt, manifestOf, movesOf } from './intent.js';
 export { NoRoom } from './no-room.js';
-export { CHANGE_LOG_DAYS, NumberedChanges } from './numbered-changes.store.js';
+export { CHANGE_LOG_DAYS, NumberedChangesStore } from './numbered-changes.store.js';
 export { RecordedWrites } from './recorded-writes.js';
 export { QuotaGuard, SandboxWatch } from './sandbox-watch.js';
 export { Scans } from './scans.js';
 export { StorageMeter } from './storage-meter.js';
 export { StoredElsewhere } from './stored-elsewhere.js';
-export { WriteIntents } from './unrecorded.store.js';
 export { WorkspaceQuota } from './workspace-quota.js';
+export { WriteIntentsStore } from './write-intents.store.js';
 export { sandboxWriterFor, type Writer, writerFor } from './writer.js';

@@ -17,7 +17,7 @@ export interface LogHead {
 
 /** The log as its readers know it: changes with numbers that rise by one in each workspace, until they are pruned. */
 @Injectable()
-export class NumberedChanges {
+export class NumberedChangesStore {
   constructor(private readonly database: Database) {}
 
   /**

@@ -7,9 +7,9 @@ import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../core/index.js';
 import type { Change } from './change.js';
-import { ChangeLog } from './change-log.store.js';
+import { ChangeLogStore } from './change-log.store.js';
 import { type Intent, manifestOf, outcomeOf, replacedPaths, type Target } from './intent.js';
-import { WriteIntents } from './unrecorded.store.js';
+import { WriteIntentsStore } from './write-intents.store.js';
 import type { Writer } from './writer.js';
 
 /** How long an answer waits for the database to record a write. */
@@ -43,8 +43,8 @@ export class RecordedWrites implements OnModuleInit, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly changes: ChangeLog,
-    private readonly intents: WriteIntents,
+    private readonly changes: ChangeLogStore,
+    private readonly intents: WriteIntentsStore,
     private readonly workspaces: WorkspacesStore,
     private readonly folders: WorkspaceFolders,
     private readonly leases: Leases,

@@ -6,11 +6,12 @@ import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import type { Change } from './change.js';
-import { ChangeLog } from './change-log.store.js';
+import { ChangeLogStore } from './change-log.store.js';
 import { RecordedWrites } from './recorded-writes.js';
 import { isUnknownYet, Scans, type Settled } from './scans.js';
-import { type Scan, ScansStore } from './unrecorded.store.js';
+import { ScansStore } from './scans.store.js';
 import { WorkspaceQuota } from './workspace-quota.js';
+import { type Scan } from './write-intents.store.js';
 import type { Writer } from './writer.js';
 
 /** A sandbox that runs commands in turn; what they started goes on between them. */
@@ -44,7 +45,7 @@ export class SandboxWatch implements OnModuleInit {
   constructor(
     private readonly config: Config,
     private readonly folders: WorkspaceFolders,
-    private readonly changes: ChangeLog,
+    private readonly changes: ChangeLogStore,
     private readonly writes: RecordedWrites,
     private readonly scans: Scans,
     private readonly rows: ScansStore,

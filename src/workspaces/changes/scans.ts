@@ -8,9 +8,10 @@ import { newId } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import type { Change } from './change.js';
-import { ChangeLog } from './change-log.store.js';
+import { ChangeLogStore } from './change-log.store.js';
 import { RecordedWrites } from './recorded-writes.js';
-import { type Scan, ScansStore } from './unrecorded.store.js';
+import { ScansStore } from './scans.store.js';
+import { type Scan } from './write-intents.store.js';
 import type { Writer } from './writer.js';
 
 export interface Settled {
@@ -45,7 +46,7 @@ export class Scans implements OnApplicationShutdown {
     private readonly config: Config,
     private readonly scans: ScansStore,
     private readonly folders: WorkspaceFolders,
-    private readonly changes: ChangeLog,
+    private readonly changes: ChangeLogStore,
     private readonly writes: RecordedWrites,
     private readonly log: Log,
   ) {}

@@ -3,7 +3,7 @@ import { isOutage } from '#libs/resilient-postgres/index.js';
 import { Config } from '../../platform/config/index.js';
 import { dryRun } from '../../platform/database/index.js';
 import { Log } from '../../platform/log/index.js';
-import { ChangeLog, type Keeper, type Writer } from '../changes/index.js';
+import { ChangeLogStore, type Keeper, type Writer } from '../changes/index.js';
 import { isSkipped } from './draft.js';
 import { GitStore } from './git-store.js';
 import { HistoryCapture } from './history-capture.js';
@@ -18,7 +18,7 @@ const MAX_COPIED_BYTES = 64 * 1024 * 1024;
 @Injectable()
 export class HistoryKeeper implements Keeper, OnModuleInit {
   constructor(
-    private readonly changes: ChangeLog,
+    private readonly changes: ChangeLogStore,
     private readonly config: Config,
     private readonly versions: VersionsStore,
     private readonly copies: KeptCopies,

@@ -16,7 +16,7 @@ import { HistoryTrimStore } from './history-trim.store.js';
 import { KeptCopies } from './kept-copies.js';
 import { RunFiles } from './run-files.js';
 import { RunRollback } from './run-rollback.js';
-import { VersionReads } from './version-reads.store.js';
+import { VersionReadsStore } from './version-reads.store.js';
 import { VersionsStore } from './versions.store.js';
 
 /** Versions of a workspace: kept, compared, restored. */
@@ -36,7 +36,7 @@ import { VersionsStore } from './versions.store.js';
     KeptCopies,
     RunFiles,
     RunRollback,
-    VersionReads,
+    VersionReadsStore,
     VersionsStore,
   ],
   exports: [RunFiles, RunRollback],

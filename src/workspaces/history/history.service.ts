@@ -23,7 +23,7 @@ import {
   VersionView,
 } from './history.dto.js';
 import { HistoryCapture } from './history-capture.js';
-import { VersionReads } from './version-reads.store.js';
+import { VersionReadsStore } from './version-reads.store.js';
 
 const MAX_SHOWN = 1024 * 1024;
 const NO_HISTORY = { 503: 'This machine has no git, or no sandbox to run it in' };
@@ -44,7 +44,7 @@ export class HistoryService {
     private readonly workspaces: WorkspacesStore,
     private readonly folders: WorkspaceFolders,
     private readonly capture: HistoryCapture,
-    private readonly versions: VersionReads,
+    private readonly versions: VersionReadsStore,
     private readonly git: GitStore,
     private readonly writer: FileWriter,
   ) {}

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { GitStore, type RepositoryOf } from './git-store.js';
 import type { FileChangeView, FileStateView } from './history.dto.js';
 import { HistoryCapture } from './history-capture.js';
-import { type RunFile, VersionReads } from './version-reads.store.js';
+import { type RunFile, VersionReadsStore } from './version-reads.store.js';
 
 /** A file as runs left it, against what it was before them. */
 export interface ComparedFile {
@@ -32,7 +32,7 @@ interface ComparisonLimits {
 @Injectable()
 export class RunFiles {
   constructor(
-    private readonly versions: VersionReads,
+    private readonly versions: VersionReadsStore,
     private readonly capture: HistoryCapture,
     private readonly git: GitStore,
   ) {}

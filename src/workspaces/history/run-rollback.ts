@@ -9,7 +9,7 @@ import { GitStore } from './git-store.js';
 import type { RevertedFileView, RevertedView } from './history.dto.js';
 import { HistoryCapture } from './history-capture.js';
 import { changedSince, isAbsent, planFor, type Restorable, refusal } from './rollback-plan.js';
-import { VersionReads } from './version-reads.store.js';
+import { VersionReadsStore } from './version-reads.store.js';
 
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -28,7 +28,7 @@ export class RunRollback {
     private readonly folders: WorkspaceFolders,
     private readonly capture: HistoryCapture,
     private readonly git: GitStore,
-    private readonly versions: VersionReads,
+    private readonly versions: VersionReadsStore,
     private readonly writer: FileWriter,
   ) {}
 

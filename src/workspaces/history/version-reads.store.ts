@@ -77,7 +77,7 @@ interface VersionFilter {
 }
 
 @Injectable()
-export class VersionReads {
+export class VersionReadsStore {
   constructor(private readonly database: Database) {}
 
   /** Newest first: of a file, of what is below a folder, or (path '') of all; also from before a file was moved there. */
@@ -162,7 +162,7 @@ export class VersionReads {
     runIds: readonly string[],
     limit: number,
   ): Promise<{ path: string; kind: LoggedChange['kind']; size: number | null; etag: string | null }[]> {
-    const { rows } = await sql<Awaited<ReturnType<VersionReads['loggedOfRuns']>>[number]>`
+    const { rows } = await sql<Awaited<ReturnType<VersionReadsStore['loggedOfRuns']>>[number]>`
       select distinct on (path) path, kind, size::float8 as size, etag from workspace_change
       where run_id = any(${runIds}::uuid[]) and workspace_id = ${workspaceId} and (etag is not null or kind = 'deleted')
       order by path, seq desc limit ${limit}`.execute(this.database.tables());

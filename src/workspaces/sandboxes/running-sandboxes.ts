@@ -1,14 +1,11 @@
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
-import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import type { SandboxUsage } from '#libs/sandbox/index.js';
-import { Config } from '../../platform/config/index.js';
 import { newId } from '../../platform/database/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Metrics } from '../../platform/metrics/index.js';
 import { NotHere } from '../../platform/rpc/index.js';
 import { Topics } from '../../platform/topics/index.js';
-import type { VisibleWorkspace } from '../core/index.js';
 import {
   type NewSandbox,
   RunningSandboxesStore,
@@ -190,38 +187,5 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
       .finally(() => this.writes.delete(settled));
     this.writes.add(settled);
     return settled;
-  }
-}
-
-/** Limits the sandboxes of this process by workspace and organization. */
-@Injectable()
-export class SandboxSlots {
-  private readonly ofWorkspace: ConcurrencyLimit;
-  private readonly ofOrganization: ConcurrencyLimit;
-
-  constructor(config: Config) {
-    this.ofWorkspace = new ConcurrencyLimit(config.sandboxLimits.workspace, 'commands run in this workspace');
-    this.ofOrganization = new ConcurrencyLimit(
-      config.sandboxLimits.organization,
-      'commands run in the workspaces of this organization',
-    );
-  }
-
-  /** Resolves with what releases the slot; 429 where none is free in time. */
-  async acquire(
-    { id, organization_id }: Pick<VisibleWorkspace, 'id' | 'organization_id'>,
-    signal?: AbortSignal,
-  ): Promise<() => void> {
-    const releaseWorkspace = await this.ofWorkspace.acquire({ key: id, signal });
-    try {
-      const releaseOrganization = await this.ofOrganization.acquire({ key: organization_id, signal });
-      return () => {
-        releaseOrganization();
-        releaseWorkspace();
-      };
-    } catch (error) {
-      releaseWorkspace();
-      throw error;
-    }
   }
 }

@@ -22,8 +22,9 @@ import { type EgressList, EgressSockets } from '../egress/index.js';
 import { ActionSockets, type ActionSource } from './actions/action-sockets.js';
 import { gitIdentityOf } from './git-identity.js';
 import { Isolation } from './isolation.js';
-import { type Gauge, type NameClaim, RunningSandboxes, SandboxSlots } from './running-sandboxes.js';
+import { type Gauge, type NameClaim, RunningSandboxes } from './running-sandboxes.js';
 import type { SandboxCaller } from './running-sandboxes.store.js';
+import { SandboxSlots } from './sandbox-slots.js';
 import { ShownFiles } from './shown-files.js';
 
 translateErrors(SandboxRefusal, error => new Invalid(error.message));

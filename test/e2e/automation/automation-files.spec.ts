@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { NumberedChanges } from '../../../src/workspaces/changes/index.js';
+import { NumberedChangesStore } from '../../../src/workspaces/changes/index.js';
 import { type AgentGround, startAgents } from '../../harness/agent.js';
 import { Automations } from '../../harness/automations.js';
 import type { Json } from '../../harness/client.js';
@@ -256,7 +256,7 @@ describe('a file trigger', () => {
       `update workspace_change set created_at = now() - interval '1 year' where workspace_id = $1`,
       [workspace],
     );
-    await app.get(NumberedChanges, { strict: false }).prune();
+    await app.get(NumberedChangesStore, { strict: false }).prune();
     // Whoever reads on from here, and whenever that is, finds that what comes next is gone.
     await database.query(
       `with read as (update automation_change_cursor set cursor = cursor - 1 where workspace_id = $1 and cursor > 0)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
-import { ChangeLog } from '../../../src/workspaces/changes/index.js';
+import { ChangeLogStore } from '../../../src/workspaces/changes/index.js';
 import { RunFiles } from '../../../src/workspaces/history/index.js';
 import type { Json } from '../../harness/client.js';
 import { type Person, TestService } from '../../harness/service.js';
@@ -92,7 +92,7 @@ describe('many changes at once', () => {
     etag: 'y',
   }));
   const record = async (workspace: string) => {
-    const log = service.app.get(ChangeLog, { strict: false });
+    const log = service.app.get(ChangeLogStore, { strict: false });
     expect(await log.missing(workspace, given)).toHaveLength(GIVEN);
     await log.record(workspace, { type: 'user', id: ada.id }, given);
   };

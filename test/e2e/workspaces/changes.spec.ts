@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Toolbox } from '../../../src/agents/tools/index.js';
 import type { Actor } from '../../../src/platform/access/index.js';
-import { NumberedChanges, Scans } from '../../../src/workspaces/changes/index.js';
+import { NumberedChangesStore, Scans } from '../../../src/workspaces/changes/index.js';
 import { SandboxesService } from '../../../src/workspaces/sandboxes/index.js';
 import { ServiceProcess } from '../../faults/service-process.js';
 import { AgentClient } from '../../harness/agent.js';
@@ -165,7 +165,7 @@ describe('what is older than is kept', () => {
       "update workspace_change set created_at = now() - interval '31 days' where workspace_id = $1 and path <> 'c'",
       [workspace],
     );
-    await service.app.get(NumberedChanges, { strict: false }).prune();
+    await service.app.get(NumberedChangesStore, { strict: false }).prune();
     const events = await watch(workspace, isOf('c'), 1);
     expect(events).toMatchObject([
       { id: 2, event: 'reset', data: { pruned_through: 2 } },

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { Snapshot } from '../../../libs/workspace-fs/index.js';
-import { ChangeLog, WorkspaceQuota } from '../../../src/workspaces/changes/index.js';
+import { ChangeLogStore, WorkspaceQuota } from '../../../src/workspaces/changes/index.js';
 import type { Json } from '../../harness/client.js';
 import { type Person, TestService } from '../../harness/service.js';
 
@@ -93,7 +93,7 @@ it('lets in as many as there is room for, of those that come at once', async () 
 
 it('counts a file once that is in its place and not in the log yet', async () => {
   const workspace = await filled(MAX_FILES - 3);
-  const log = service.app.get(ChangeLog, { strict: false });
+  const log = service.app.get(ChangeLogStore, { strict: false });
   const { record } = log;
   const reached = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();

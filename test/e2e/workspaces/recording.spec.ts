@@ -7,7 +7,12 @@ import { withQueryDeadline } from '#libs/resilient-postgres/index.js';
 import { Snapshot, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Toolbox } from '../../../src/agents/tools/index.js';
 import type { Actor } from '../../../src/platform/access/index.js';
-import { ChangeLog, NumberedChanges, Scans, WriteIntents } from '../../../src/workspaces/changes/index.js';
+import {
+  ChangeLogStore,
+  NumberedChangesStore,
+  Scans,
+  WriteIntentsStore,
+} from '../../../src/workspaces/changes/index.js';
 import { SandboxesService } from '../../../src/workspaces/sandboxes/index.js';
 import type { Json } from '../../harness/client.js';
 import { folderBecomes } from '../../harness/folder.js';
@@ -89,7 +94,7 @@ describe('recording what a command did', () => {
 
   it('is made up for where the database was away at its end', async () => {
     const workspace = await service.workspace(ada);
-    const changes = service.app.get(ChangeLog, { strict: false });
+    const changes = service.app.get(ChangeLogStore, { strict: false });
     const away = Object.assign(new Error('the database is shutting down'), { code: '57P01' });
     jest.spyOn(changes, 'record').mockRejectedValueOnce(away);
     expect((await bash(workspace, 'echo x > made')).status).toBe(503);
@@ -115,8 +120,8 @@ describe('a command beside a write of the service', () => {
   it('is not logged with a file that was written and is not in the log yet', async () => {
     const workspace = await service.workspace(ada);
     const scans = service.app.get(Scans, { strict: false });
-    const changes = service.app.get(ChangeLog, { strict: false });
-    const intents = service.app.get(WriteIntents, { strict: false });
+    const changes = service.app.get(ChangeLogStore, { strict: false });
+    const intents = service.app.get(WriteIntentsStore, { strict: false });
     const scan = await scans.begin(workspace, { type: 'sandbox', id: ada.id }, 60);
     const asked = Promise.withResolvers<void>();
     const record = changes.record.bind(changes);
@@ -267,7 +272,7 @@ describe('the database', () => {
     await ada.client.put(`${files}/content`, { path: 'a', content: 'of another size' });
     expect((await ada.client.get(`${files}/history?path=old/f7`)).body.items).toHaveLength(2);
     expect((await ada.client.get(`${files}/history?limit=60`)).body.items).toHaveLength(60);
-    const log = service.app.get(NumberedChanges, { strict: false });
+    const log = service.app.get(NumberedChangesStore, { strict: false });
     await until(async () => (await log.settle(workspace)) === null);
     expect(await log.after(workspace, COPIES, 100)).toHaveLength(53);
     await close();

@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Topics } from '../../../platform/topics/index.js';
-import { CHANGE_LOG_DAYS, type LoggedChange, NumberedChanges } from '../../../workspaces/changes/index.js';
+import {
+  CHANGE_LOG_DAYS,
+  type LoggedChange,
+  NumberedChangesStore,
+} from '../../../workspaces/changes/index.js';
 import { FileEvents } from './file-events.js';
 import { FILE_WINDOWS, FilesStore, type LiveFileTrigger } from './files.store.js';
 import { movedBy, type Window, widened } from './window.js';
@@ -18,7 +22,7 @@ const DAY_MS = 86_400_000;
 export class ChangeReader {
   constructor(
     private readonly database: Database,
-    private readonly log: NumberedChanges,
+    private readonly log: NumberedChangesStore,
     private readonly files: FilesStore,
     private readonly topics: Topics,
   ) {}

@@ -5,35 +5,20 @@ import { Audit } from '../../../platform/audit/index.js';
 import { Database, newId } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { OrganizationsStore } from '../../organizations/index.js';
-import { SignIns } from '../../page-sessions/index.js';
+import { SignInsStore } from '../../page-sessions/index.js';
 import { ClientsStore } from '../clients/clients.store.js';
 import { GrantsStore } from '../grants/grants.store.js';
 import { type ConsentChoice, type WorkspaceGroup } from '../pages/consent-page.js';
 import { type ConsentRequest } from './interaction.js';
+import { WorkspaceChoices } from './workspace-choices.js';
 
-interface ChoosableWorkspace {
+export interface ChoosableWorkspace {
   readonly id: string;
   readonly name: string;
   readonly organization_id: string;
 }
 
-type Source = (actor: Actor, limit: number) => Promise<ChoosableWorkspace[]>;
-
-/** The workspaces that a person can let an application into. Who knows them stands above us, and tells us how to ask. */
-@Injectable()
-export class WorkspaceChoices {
-  private source: Source = async () => [];
-
-  /** Called while modules start. */
-  askedOf(source: Source): void {
-    this.source = source;
-  }
-
-  /** Those that the person sees, oldest first. */
-  of(actor: Actor, limit: number): Promise<ChoosableWorkspace[]> {
-    return this.source(actor, limit);
-  }
-}
+export type Source = (actor: Actor, limit: number) => Promise<ChoosableWorkspace[]>;
 
 const MAX_WORKSPACES = 200;
 const MAX_ORGANIZATIONS = 200;
@@ -49,7 +34,7 @@ export class ConsentService {
     private readonly grants: GrantsStore,
     private readonly clients: ClientsStore,
     private readonly organizations: OrganizationsStore,
-    private readonly signIns: SignIns,
+    private readonly signIns: SignInsStore,
     private readonly workspaces: WorkspaceChoices,
     private readonly audit: Audit,
   ) {}

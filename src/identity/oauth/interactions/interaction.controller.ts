@@ -8,8 +8,9 @@ import { readFields, sendOn, sendPage } from '../../../platform/pages/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
 import { errorPage, INTERACTION_ROUTE } from '../pages/pages.js';
 import { OAuthProvider } from '../provider/oauth-provider.js';
+import { ConsentPages } from './consent-pages.js';
 import { Interaction, type Step } from './interaction.js';
-import { ConsentPages, LoginPages } from './interaction-pages.js';
+import { LoginPages } from './login-pages.js';
 
 const PAGE = `${INTERACTION_ROUTE}/:uid`;
 

@@ -10,13 +10,14 @@ import { requestOrigin } from '../../../platform/http/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Vault } from '../../../platform/vault/index.js';
 import { Quotas } from '../../auth/index.js';
-import { SignIns } from '../../page-sessions/index.js';
+import { SignInsStore } from '../../page-sessions/index.js';
 import { OAuthAdapters } from '../adapters/adapters.js';
 import { ArtifactsStore, POLL_SECONDS } from '../artifacts/artifacts.store.js';
 import { isServiceAccountClient, ServiceAccountClients } from '../clients/clients.store.js';
 import { type KeyRing, SigningKeys } from '../keys/signing-keys.js';
 import { OAUTH_ROUTES } from '../pages/pages.js';
-import { ADVERTISED_SCOPES, OAuthResources } from '../scopes/scopes.js';
+import { OAuthResources } from '../scopes/oauth-resources.js';
+import { ADVERTISED_SCOPES } from '../scopes/scopes.js';
 import { configurationOf } from './provider-configuration.js';
 
 const SLOW_DOWN = {
@@ -57,7 +58,7 @@ export class OAuthProvider {
     private readonly adapters: OAuthAdapters,
     private readonly artifacts: ArtifactsStore,
     private readonly serviceAccounts: ServiceAccountClients,
-    private readonly signIns: SignIns,
+    private readonly signIns: SignInsStore,
     private readonly quotas: Quotas,
     private readonly outgoing: GuardedFetch,
     private readonly log: Log,

@@ -1,54 +1,32 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
-import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTVerifyResult, jwtVerify } from 'jose';
+import { EmbeddedJWK, errors, type JWTVerifyResult, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { Strategy } from 'passport';
 import { validate as isUuid } from 'uuid';
 import { targetOf } from '#libs/fastify-hardening/index.js';
 import type { Actor } from '../../../platform/access/index.js';
-import { ArtifactsStore } from '../artifacts/artifacts.store.js';
 import { type KeyRing, SIGNING_ALGORITHM, SigningKeys } from '../keys/signing-keys.js';
-import { OAuthResources } from '../scopes/scopes.js';
+import { OAuthResources } from '../scopes/oauth-resources.js';
+import { DpopProofs } from './dpop-proofs.js';
 import type { AccessTokenClaims } from './token-handles.js';
-import { TokenOwners } from './token-owners.store.js';
+import { TokenOwnersStore } from './token-owners.store.js';
 
 const DPOP_ALGORITHMS = ['ES256', 'Ed25519', 'EdDSA'];
 /** How far the clock of a client may be off, and how long a proof is remembered. */
-const WINDOW_SECONDS = 300;
+export const WINDOW_SECONDS = 300;
 
 /** A request that comes with a proof of possession (RFC 9449). */
-interface ProvenRequest {
+export interface ProvenRequest {
   readonly proof: string;
   readonly method: string;
   /** Without query and fragment. */
   readonly url: string;
 }
 
-/** Checks that the sender of a token has the key that it is bound to (RFC 9449 section 4.3). */
-@Injectable()
-export class DpopProofs {
-  constructor(private readonly artifacts: ArtifactsStore) {}
-
-  /** Each proof counts once, in whatever process. */
-  async verify(token: string, thumbprint: string, request: ProvenRequest): Promise<boolean> {
-    const proof = await verified(request.proof);
-    if (!proof?.protectedHeader.jwk) return false;
-    const { htm, htu, ath, iat, jti } = proof.payload;
-    const fits =
-      htm === request.method &&
-      typeof htu === 'string' &&
-      URL.parse(htu.replace(/[?#].*$/s, ''))?.href === URL.parse(request.url)?.href &&
-      ath === createHash('sha256').update(token).digest('base64url') &&
-      Math.abs(Date.now() / 1000 - (iat ?? 0)) <= WINDOW_SECONDS &&
-      typeof jti === 'string' &&
-      (await calculateJwkThumbprint(proof.protectedHeader.jwk)) === thumbprint;
-    return fits && this.artifacts.mark('DpopProof', `${thumbprint} ${jti}`, 2 * WINDOW_SECONDS);
-  }
-}
-
-async function verified(proof: string): Promise<JWTVerifyResult | undefined> {
+export async function verified(proof: string): Promise<JWTVerifyResult | undefined> {
   try {
     return await jwtVerify(proof, EmbeddedJWK, { algorithms: DPOP_ALGORITHMS, typ: 'dpop+jwt' });
   } catch (error) {
@@ -98,7 +76,7 @@ export class OAuthTokens {
     private readonly resources: OAuthResources,
     private readonly keys: SigningKeys,
     private readonly proofs: DpopProofs,
-    private readonly owners: TokenOwners,
+    private readonly owners: TokenOwnersStore,
   ) {}
 
   /**

@@ -15,7 +15,7 @@ type KeyOwnerRow = Pick<Row<'user'>, 'name'> &
 
 /** Who stands behind an access token, and within which limits, right now: one query each. */
 @Injectable()
-export class TokenOwners {
+export class TokenOwnersStore {
   private readonly lookups = new SharedLookups<Actor | undefined>();
 
   constructor(private readonly database: Database) {}

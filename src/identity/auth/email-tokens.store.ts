@@ -2,7 +2,6 @@ import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { hashSecret, randomSecret } from '../../platform/access/index.js';
-import { ExecTokens } from '../../platform/actions/index.js';
 import { Database, UnitOfWork } from '../../platform/database/index.js';
 import { Gone } from '../../platform/errors/index.js';
 import { Chore } from '../../platform/jobs/index.js';
@@ -19,7 +18,7 @@ const spent = () => new Gone('This link was used, has expired or is not one of o
 
 /** Links sent by mail: 256 random bits, of which only the hash is kept, good for one use. */
 @Injectable()
-export class EmailTokens {
+export class EmailTokensStore {
   constructor(private readonly database: Database) {}
 
   /** Makes a token for `user`; of one that moves the account, with the new address. */
@@ -98,19 +97,3 @@ export class EmailTokens {
   }
 }
 
-/** What a person gave out that goes on without their password: API keys, and applications that they let in. */
-@Injectable()
-export class StandingCredentials {
-  constructor(private readonly execTokens: ExecTokens) {}
-
-  /** Ends all of them; tells how many. */
-  async endAll(unit: UnitOfWork, userId: string): Promise<{ ended_keys: number; ended_grants: number }> {
-    const keys = await sql<{ id: string }>`
-      update api_key set revoked_at = now() where user_id = ${userId} and revoked_at is null
-      returning id`.execute(unit.tables());
-    const grants = await sql<{ id: string }>`
-      delete from oauth_grant where user_id = ${userId} returning id`.execute(unit.tables());
-    for (const { id } of [...keys.rows, ...grants.rows]) await this.execTokens.revokeFrom(unit, id);
-    return { ended_keys: keys.rows.length, ended_grants: grants.rows.length };
-  }
-}

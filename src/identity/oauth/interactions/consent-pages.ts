@@ -1,11 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ActionCatalog } from '../../../platform/actions/index.js';
-import { problemOf } from '../../../platform/errors/index.js';
-import { SignIns } from '../../page-sessions/index.js';
 import { type ConsentChoice, consentPage, type ShownLevel } from '../pages/consent-page.js';
-import { loginPage } from '../pages/pages.js';
 import { accessWords, exposedWith } from '../scopes/access-words.js';
-import { OAuthResources } from '../scopes/scopes.js';
+import { OAuthResources } from '../scopes/oauth-resources.js';
 import { ConsentService, IncompleteChoice } from './consent.service.js';
 import { type AccessLevel, type Interaction, type Step } from './interaction.js';
 
@@ -87,43 +84,5 @@ export class ConsentPages {
 
   private nameOf(resource: string): string {
     return resource === this.resources.api ? `The whole API (${resource})` : `Tools and files (${resource})`;
-  }
-}
-
-const MAX_CHARACTERS = 256;
-
-/** The step in which a person signs in. */
-@Injectable()
-export class LoginPages {
-  constructor(private readonly signIns: SignIns) {}
-
-  async show(interaction: Interaction): Promise<Step> {
-    return { page: await this.pageOf(interaction, interaction.loginHint) };
-  }
-
-  async submit(interaction: Interaction, fields: URLSearchParams): Promise<Step> {
-    const email = (fields.get('email') ?? '').slice(0, MAX_CHARACTERS);
-    const password = (fields.get('password') ?? '').slice(0, MAX_CHARACTERS + 1);
-    try {
-      const { accountId, acr } = await this.signIns.open({ email, password }, interaction.from);
-      return { location: await interaction.settle({ login: { accountId, acr, remember: true } }) };
-    } catch (error) {
-      const problem = problemOf(error);
-      if (!problem || problem.status >= 500) throw error;
-      const page = await this.pageOf(interaction, email, `${problem.detail}.`);
-      return { page, status: problem.status === 401 ? 422 : problem.status };
-    }
-  }
-
-  async switchAccount(interaction: Interaction): Promise<Step> {
-    const { signIn } = interaction.signedIn;
-    if (!interaction.canRestart) return { page: await this.pageOf(interaction, '') };
-    await this.signIns.end(signIn);
-    return { location: await interaction.restart() };
-  }
-
-  private async pageOf(interaction: Interaction, email: string, problem?: string) {
-    const { client } = await interaction.consentRequest();
-    return loginPage({ action: interaction.action('login'), csrf: interaction.csrf, client, email, problem });
   }
 }

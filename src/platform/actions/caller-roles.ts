@@ -1,0 +1,20 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../access/index.js';
+import { Roles, Source } from './action-listing.js';
+
+/** Which roles a caller has. A port: who knows the roles registers. */
+
+@Injectable()
+export class CallerRoles {
+  private source: Source = async () => ({ organization: [], workspace: [] });
+
+  /** Called while modules start. */
+  askedOf(source: Source): void {
+    this.source = source;
+  }
+
+  /** null: wherever the caller has any. 404 for a workspace that they do not see. */
+  of(actor: Actor, workspaceId: string | null): Promise<Roles> {
+    return this.source(actor, workspaceId);
+  }
+}
