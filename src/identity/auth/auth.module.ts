@@ -7,15 +7,16 @@ import { AccountMail } from './account-mail.js';
 import { AccountsProcessor } from './accounts.processor.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
-import { SetupToken } from './setup-token.js';
-import { EmailTokensStore } from './email-tokens.store.js';
-import { IssuedCredentialsStore } from './issued-credentials.store.js';
 import { AuthPagesController } from './auth-pages.controller.js';
 import { EmailChangeService, EmailVerificationService } from './email.service.js';
+import { EmailTokensStore } from './email-tokens.store.js';
 import { InvitedAccounts } from './invited-accounts.js';
+import { IssuedCredentialsStore } from './issued-credentials.store.js';
 import { LoginProtection } from './login-protection.js';
-import { Quotas } from './quotas.js';
 import { ACCOUNTS, PasswordResetService, PasswordsService } from './passwords.service.js';
+import { Quotas } from './quotas.js';
+import { RegistrationPolicy } from './registration-policy.js';
+import { SetupToken } from './setup-token.js';
 
 /** Accounts, and how people sign in to them. */
 @Module({
@@ -29,6 +30,7 @@ import { ACCOUNTS, PasswordResetService, PasswordsService } from './passwords.se
   providers: [
     AuthService,
     SetupToken,
+    RegistrationPolicy,
     PasswordsService,
     IssuedCredentialsStore,
     PasswordResetService,

@@ -1,22 +1,16 @@
 import { LockMode } from '@mikro-orm/core';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../../platform/config/index.js';
-import { Database, UnitOfWork } from '../../platform/database/index.js';
-import { Conflict, Forbidden, Unauthorized } from '../../platform/errors/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Unauthorized } from '../../platform/errors/index.js';
 import { hashPassword, Installation, User } from '../accounts/index.js';
 import { OrganizationsService } from '../organizations/index.js';
 import { IssuedTokens, SessionsService, type SignInSource } from '../sessions/index.js';
 import { type Login, type Register } from './auth.dto.js';
 import { EmailVerificationService } from './email.service.js';
-import { Quotas } from './quotas.js';
 import { PasswordsService } from './passwords.service.js';
-import { SetupToken } from './setup-token.js';
+import { RegistrationPolicy } from './registration-policy.js';
 
 const wrongCredentials = () => new Unauthorized('E-mail address or password is wrong');
-
-const CLOSED = 'Registration is closed: this installation takes no new accounts; ask its operator';
-const BY_INVITATION =
-  'Registration is by invitation: open the link of an invitation to make your account, or ask an owner or admin of an organization here for one';
 
 /** Registration and sign-in. */
 @Injectable()
@@ -25,23 +19,21 @@ export class AuthService {
     private readonly database: Database,
     private readonly sessions: SessionsService,
     private readonly organizations: OrganizationsService,
-    private readonly setupToken: SetupToken,
+    private readonly policy: RegistrationPolicy,
     private readonly passwords: PasswordsService,
     private readonly verification: EmailVerificationService,
-    private readonly quotas: Quotas,
-    private readonly config: Config,
   ) {}
 
   /** Makes an account, an organization of its own, and signs in. The first account owns the installation. */
   async register(input: Register, from: SignInSource): Promise<IssuedTokens> {
-    await this.quotas.spendOfAddress('register', from.address, this.config.hourLimits.registration);
-    if (this.config.registration === 'open') await this.verification.allow(input.email);
+    await this.policy.countAttempt(from.address);
+    if (this.policy.isOpen) await this.verification.allow(input.email);
     const passwordHash = await hashPassword(input.password);
     return this.database.transaction(async unit => {
       // One at a time: of two first registrations only one may own the installation.
       await unit.entities.findOneOrFail(Installation, 1, { lockMode: LockMode.PESSIMISTIC_WRITE });
       const installationOwner = (await unit.entities.count(User)) === 0;
-      await this.admit(unit, input, installationOwner);
+      await this.policy.admit(unit, input, installationOwner);
       const user = unit.add(new User({ ...input, name: input.name.trim(), passwordHash, installationOwner }));
       await unit.flush();
       await this.organizations.found(unit, `${user.name}'s organization`, user.id);
@@ -59,13 +51,5 @@ export class AuthService {
       if (!user) throw wrongCredentials();
       return this.sessions.open(unit, user, from);
     });
-  }
-
-  private async admit(unit: UnitOfWork, input: Register, isFirst: boolean): Promise<void> {
-    if (isFirst) await this.setupToken.redeem(unit, input.setup_token);
-    else if (this.config.registration === 'closed') throw new Forbidden(CLOSED);
-    else if (this.config.registration === 'invite') throw new Forbidden(BY_INVITATION);
-    if (await unit.entities.findOne(User, { email: User.normalizeEmail(input.email) }))
-      throw new Conflict('An account with this e-mail address exists; sign in instead');
   }
 }

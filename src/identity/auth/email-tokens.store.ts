@@ -96,4 +96,3 @@ export class EmailTokensStore {
     await sql`delete from email_token where expires_at < now()`.execute(this.database.tables());
   }
 }
-

@@ -7,8 +7,8 @@ import { Conflict, Forbidden, Invalid, NotFound, Unavailable } from '../../platf
 import { User } from '../accounts/index.js';
 import { AccountMail } from './account-mail.js';
 import { EmailTokensStore } from './email-tokens.store.js';
-import { Quotas } from './quotas.js';
 import { PasswordsService } from './passwords.service.js';
+import { Quotas } from './quotas.js';
 
 const MAX_SENT_PER_HOUR = 5;
 /** By all accounts that have or had the address. */

@@ -6,11 +6,11 @@ import { OrganizationsModule } from '../organizations/index.js';
 import { PageSessionsModule } from '../page-sessions/index.js';
 import { AcceptanceService } from './acceptance.service.js';
 import { InvitationLetter } from './invitation-letter.js';
-import { MailAllowance } from './mail-allowance.js';
 import { InvitationPagesController } from './invitation-pages.controller.js';
 import { InvitationsController } from './invitations.controller.js';
 import { InvitationsService } from './invitations.service.js';
 import { InvitationsStore } from './invitations.store.js';
+import { MailAllowance } from './mail-allowance.js';
 
 /** Invitations into organizations: sent by mail, accepted at a page or through the API. */
 @Module({

@@ -3,8 +3,8 @@ import { DiscoveryModule } from '@nestjs/core';
 import { ActionCatalog } from './action-catalog.js';
 import { ActionLedger } from './action-ledger.js';
 import { ActionListing } from './action-listing.js';
-import { CallerRoles } from './caller-roles.js';
 import { ActionRunner } from './action-runner.js';
+import { CallerRoles } from './caller-roles.js';
 import { ExecTokenGuard, ExecTokens } from './exec-tokens.js';
 import { Subjects } from './subject.js';
 

@@ -3,11 +3,12 @@ import { Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { Chores } from './chores.js';
 import { JobStore } from './job.store.js';
+import { JobDispatcher } from './job-dispatcher.js';
 import { JobHandlers } from './job-handlers.js';
 import { JobRunner } from './job-runner.js';
 import { Jobs } from './jobs.js';
-import { JobDispatcher } from './job-dispatcher.js';
 import { QueueConnections, QueueConnectionsModule } from './queue-connections.js';
+import { QueueMetrics } from './queue-metrics.js';
 import { Queues } from './queues.js';
 
 /** Work in the background: jobs, which transactions enqueue, and chores, which come back. */
@@ -24,7 +25,7 @@ import { Queues } from './queues.js';
       extraOptions: { manualRegistration: true },
     }),
   ],
-  providers: [Chores, JobDispatcher, JobHandlers, JobRunner, Jobs, JobStore, Queues],
+  providers: [Chores, JobDispatcher, JobHandlers, JobRunner, Jobs, JobStore, QueueMetrics, Queues],
   exports: [JobRunner, Jobs],
 })
 export class JobsModule {}

@@ -21,4 +21,3 @@ export class Jobs {
     await this.topics.publishOnCommit(unit, JOBS_TOPIC);
   }
 }
-

@@ -5,13 +5,8 @@ import { DiscoveryService, ModuleRef } from '@nestjs/core';
 import { Queue, type Worker } from 'bullmq';
 import { Config } from '../config/index.js';
 import { Log } from '../log/index.js';
-import { Metrics } from '../metrics/index.js';
-import { JobStore } from './job.store.js';
 import { QueueConnections } from './queue-connections.js';
 import { type QueuedJob, queueOptions } from './queued-job.js';
-
-/** In which BullMQ counts jobs; those that failed are counted by their rows. */
-const STATES = ['waiting', 'active', 'delayed'] as const;
 
 /** All queues of the service; starts their workers where ROLE says so. */
 @Injectable()
@@ -22,19 +17,8 @@ export class Queues implements OnModuleInit, OnApplicationBootstrap, OnApplicati
     private readonly modules: ModuleRef,
     private readonly discovery: DiscoveryService,
     private readonly registrar: BullRegistrar,
-    private readonly store: JobStore,
     private readonly log: Log,
-    metrics: Metrics,
-  ) {
-    metrics.slowGauge(
-      {
-        name: 'atelier_queue_jobs',
-        help: 'Jobs in a queue, of all processes together, by state.',
-        labels: ['queue', 'state'],
-      },
-      () => this.depths(),
-    );
-  }
+  ) {}
 
   onModuleInit(): void {
     for (const queue of this.all()) this.logErrors(queue);
@@ -82,23 +66,11 @@ export class Queues implements OnModuleInit, OnApplicationBootstrap, OnApplicati
     );
   }
 
-  private all(): Queue[] {
+  all(): Queue[] {
     return this.providers().filter(one => one instanceof Queue);
   }
 
   private providers(): unknown[] {
     return [...new Set(this.discovery.getProviders().map(({ instance }) => instance as unknown))];
-  }
-
-  private async depths() {
-    const failed = await this.store.failedByQueue();
-    const depths = await Promise.all(
-      this.all().map(async queue => {
-        const counts = await queue.getJobCounts(...STATES);
-        const depth = (state: string, value = 0) => ({ labels: { queue: queue.name, state }, value });
-        return [...STATES.map(state => depth(state, counts[state])), depth('failed', failed.get(queue.name))];
-      }),
-    );
-    return depths.flat();
   }
 }

@@ -1,8 +1,8 @@
 import { Global, Module } from '@nestjs/common';
 import { CountExchange } from '#libs/shared-counter/index.js';
 import { Log } from '../log/index.js';
-import { RateLimits } from './rate-limits.js';
 import { Counters } from './counters.js';
+import { RateLimits } from './rate-limits.js';
 
 /** How often a caller may ask. */
 @Global()

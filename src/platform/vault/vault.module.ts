@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { Config } from '../config/index.js';
-import { RootKeys } from './root-keys.js';
 import { Rewrapping } from './rewrapping.js';
+import { RootKeys } from './root-keys.js';
 import { Vault } from './vault.service.js';
 import { VaultStore } from './vault.store.js';
 

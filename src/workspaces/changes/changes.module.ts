@@ -9,6 +9,7 @@ import { LoggedGrowthStore } from './logged-growth.store.js';
 import { NumberedChangesStore } from './numbered-changes.store.js';
 import { RecordedWrites } from './recorded-writes.js';
 import { SandboxWatch } from './sandbox-watch.js';
+import { ScanRecovery } from './scan-recovery.js';
 import { Scans } from './scans.js';
 import { ScansStore } from './scans.store.js';
 import { StorageMeter } from './storage-meter.js';
@@ -29,6 +30,7 @@ import { WriteIntentsStore } from './write-intents.store.js';
     NumberedChangesStore,
     RecordedWrites,
     SandboxWatch,
+    ScanRecovery,
     Scans,
     ScansStore,
     StorageMeter,

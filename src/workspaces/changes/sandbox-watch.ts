@@ -1,8 +1,5 @@
-import { Injectable, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { BackgroundWatch } from '#libs/background-watch/index.js';
-import { Config } from '../../platform/config/index.js';
-import { Chore } from '../../platform/jobs/index.js';
-import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { WorkspaceFolders } from '../core/index.js';
 import type { Change } from './change.js';
@@ -30,7 +27,6 @@ interface Background {
 
 /** How long a comparison may cover a sandbox between commands; each change begins a new one. */
 const BACKGROUND_SECONDS = 7 * 24 * 60 * 60;
-const LOOK_MS = 60_000;
 
 /**
  * Finds what commands did to files: by comparing the tree before and after. The snapshot from before is on disk while a
@@ -39,30 +35,18 @@ const LOOK_MS = 60_000;
  * before the next command, and when the sandbox has ended.
  */
 @Injectable()
-export class SandboxWatch implements OnModuleInit {
+export class SandboxWatch {
   private readonly background = new WeakMap<LastingSandbox, Background>();
 
   constructor(
-    private readonly config: Config,
     private readonly folders: WorkspaceFolders,
     private readonly changes: ChangeLogStore,
     private readonly writes: RecordedWrites,
     private readonly scans: Scans,
     private readonly rows: ScansStore,
     private readonly quota: WorkspaceQuota,
-    private readonly leases: Leases,
     private readonly log: Log,
   ) {}
-
-  @Chore('recover_sandbox_scans', { everyMs: LOOK_MS })
-  async recoverScans(): Promise<void> {
-    await this.scans.recoverOverdue();
-    await this.scans.removeStrays();
-  }
-
-  onModuleInit(): void {
-    if (this.config.runsJobs) this.leases.recover('scan', () => this.scans.recoverOrphaned());
-  }
 
   /**
    * Runs a command of at most `seconds`; returns its result and its changes, which are in the log then. Null: they are

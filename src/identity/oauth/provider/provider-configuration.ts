@@ -18,8 +18,8 @@ import {
   OAUTH_ROUTES,
   sendOnKoa,
 } from '../pages/pages.js';
-import { OFFERED_SCOPES } from '../scopes/scopes.js';
 import { type OAuthResources } from '../scopes/oauth-resources.js';
+import { OFFERED_SCOPES } from '../scopes/scopes.js';
 import { ACCESS_TOKEN_SECONDS } from '../tokens/token-handles.js';
 import { CLIENT_DEFAULTS, CLIENT_RULES } from './client-rules.js';
 

@@ -49,4 +49,3 @@ export function stepUp(held: readonly string[], lacking: string): string[] {
 export function readOnly(scopes: readonly string[]): string[] {
   return scopes.filter(scope => scope === 'read' || isRead(scope));
 }
-

@@ -1,5 +1,5 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { createHash } from 'crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { ArtifactsStore } from '../artifacts/artifacts.store.js';
 import { ProvenRequest, verified, WINDOW_SECONDS } from './oauth-tokens.js';
@@ -8,14 +8,15 @@ import { ProvenRequest, verified, WINDOW_SECONDS } from './oauth-tokens.js';
 
 @Injectable()
 export class DpopProofs {
-  constructor(private readonly artifacts: ArtifactsStore) { }
+  constructor(private readonly artifacts: ArtifactsStore) {}
 
   /** Each proof counts once, in whatever process. */
   async verify(token: string, thumbprint: string, request: ProvenRequest): Promise<boolean> {
     const proof = await verified(request.proof);
     if (!proof?.protectedHeader.jwk) return false;
     const { htm, htu, ath, iat, jti } = proof.payload;
-    const fits = htm === request.method &&
+    const fits =
+      htm === request.method &&
       typeof htu === 'string' &&
       URL.parse(htu.replace(/[?#].*$/s, ''))?.href === URL.parse(request.url)?.href &&
       ath === createHash('sha256').update(token).digest('base64url') &&
