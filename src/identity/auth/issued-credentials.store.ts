@@ -4,7 +4,6 @@ import { ExecTokens } from '../../platform/actions/index.js';
 import { UnitOfWork } from '../../platform/database/index.js';
 
 /** What a person gave out that goes on without their password: API keys, and applications that they let in. */
-
 @Injectable()
 export class IssuedCredentialsStore {
   constructor(private readonly execTokens: ExecTokens) {}

@@ -4,7 +4,6 @@ import { Counters, networkOf } from '../../platform/limits/index.js';
 import { HOUR_SECONDS, tooManyRequests } from './login-protection.js';
 
 /** How often one network, or one account, may ask for something costly in an hour. */
-
 @Injectable()
 export class Quotas {
   private readonly counts: RateLimiterPostgres;

@@ -6,7 +6,6 @@ import { Vault } from '../../platform/vault/index.js';
 import { Installation, User } from '../accounts/index.js';
 
 /** Proof of being the operator, for the registration that comes to own the installation. */
-
 @Injectable()
 export class SetupToken {
   constructor(

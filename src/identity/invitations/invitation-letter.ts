@@ -7,9 +7,6 @@ import { Mailer, writeLetter } from '../../platform/mail/index.js';
 import { type Invitation } from './invitation.entity.js';
 import { MailAllowance } from './mail-allowance.js';
 
-export const MAX_SENT_PER_HOUR = 100;
-export const MAX_RECEIVED_PER_HOUR = 10;
-
 /** The mail that invites a person into an organization. */
 @Injectable()
 export class InvitationLetter {

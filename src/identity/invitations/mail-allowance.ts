@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, hashSecret } from '../../platform/access/index.js';
 import { Mailer } from '../../platform/mail/index.js';
 import { Quotas } from '../auth/index.js';
-import { MAX_RECEIVED_PER_HOUR, MAX_SENT_PER_HOUR } from './invitation-letter.js';
+
+const MAX_RECEIVED_PER_HOUR = 10;
+const MAX_SENT_PER_HOUR = 100;
 
 /** How many invitations leave by mail: they go to people who did not ask for them, with words that others chose. */
-
 @Injectable()
 export class MailAllowance {
   constructor(

@@ -5,25 +5,15 @@ import {
   type Effect,
   isOrganizationPermission,
   isWorkspacePermission,
-  type OrganizationRole,
   organizationRoleAllows,
   type Permission,
   reaches,
   scopeOf,
-  type WorkspaceAccess,
 } from '../access/index.js';
 import { type ActionDeclaration, declarationFor, permissionToRun } from './action.js';
 import type { ActionCaller } from './action-caller.js';
 import { ActionCatalog, type CatalogAction } from './action-catalog.js';
-import { CallerRoles } from './caller-roles.js';
-
-/** The roles that a caller has: in all of their organizations and workspaces, or in one workspace. */
-export interface Roles {
-  readonly organization: readonly OrganizationRole[];
-  readonly workspace: readonly WorkspaceAccess[];
-}
-
-export type Source = (actor: Actor, workspaceId: string | null) => Promise<Roles>;
+import { CallerRoles, Roles } from './caller-roles.js';
 
 /** Whether any of the roles has the permission; one that takes no role always is. */
 export function anyAllows({ organization, workspace }: Roles, permission: Permission | null): boolean {

@@ -1,9 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../access/index.js';
-import { Roles, Source } from './action-listing.js';
+import { type Actor, type OrganizationRole, type WorkspaceAccess } from '../access/index.js';
+
+/** The roles that a caller has: in all of their organizations and workspaces, or in one workspace. */
+export interface Roles {
+  readonly organization: readonly OrganizationRole[];
+  readonly workspace: readonly WorkspaceAccess[];
+}
+
+type Source = (actor: Actor, workspaceId: string | null) => Promise<Roles>;
 
 /** Which roles a caller has. A port: who knows the roles registers. */
-
 @Injectable()
 export class CallerRoles {
   private source: Source = async () => ({ organization: [], workspace: [] });

@@ -25,10 +25,10 @@ export {
 } from './action-caller.js';
 export { ActionCatalog, CatalogAction } from './action-catalog.js';
 export { ACTION_RUN_STATUSES, ActionLedger } from './action-ledger.js';
-export { ActionListing, type Roles } from './action-listing.js';
+export { ActionListing } from './action-listing.js';
 export { type ActionCall, ActionRunner, type CheckedCall } from './action-runner.js';
 export { ActionsModule } from './actions.module.js';
-export { CallerRoles } from './caller-roles.js';
+export { CallerRoles, type Roles } from './caller-roles.js';
 export {
   EXEC_TOKEN_PREFIX,
   ExecCaller,

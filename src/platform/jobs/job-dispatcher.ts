@@ -6,7 +6,6 @@ import { JOBS_TOPIC } from './jobs.js';
 import { Queues } from './queues.js';
 
 /** Gives jobs to their queues: those that were just committed, and those that a queue may have lost. */
-
 @Injectable()
 export class JobDispatcher implements OnApplicationBootstrap {
   constructor(

@@ -3,10 +3,27 @@ import { CompiledQuery } from 'kysely';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { Database } from '../database/index.js';
 import { Chore } from '../jobs/index.js';
-import { CounterOptions, CounterTable, FIVE_MINUTES_MS, HOUR_MS, Statement } from './rate-limits.js';
+
+const FIVE_MINUTES_MS = 300_000;
+const HOUR_MS = 3_600_000;
+
+/** Tables of counts. What is counted in `rate_count` may be lost with a crash of the database. */
+type CounterTable = 'attempt_count' | 'rate_count';
+
+interface CounterOptions {
+  readonly table: CounterTable;
+  /** What keys begin with. */
+  readonly prefix: string;
+  /** How long a count lasts, from the first one on. */
+  readonly seconds: number;
+}
+
+interface Statement {
+  readonly text: string;
+  readonly values: unknown[];
+}
 
 /** Counts that all processes share; each change or look is one statement. */
-
 @Injectable()
 export class Counters {
   constructor(private readonly database: Database) {}

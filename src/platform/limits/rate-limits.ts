@@ -11,25 +11,6 @@ import { TooManyRequests } from '../errors/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
 import { Counters } from './counters.js';
 
-export const FIVE_MINUTES_MS = 300_000;
-export const HOUR_MS = 3_600_000;
-
-/** Tables of counts. What is counted in `rate_count` may be lost with a crash of the database. */
-export type CounterTable = 'attempt_count' | 'rate_count';
-
-export interface CounterOptions {
-  readonly table: CounterTable;
-  /** What keys begin with. */
-  readonly prefix: string;
-  /** How long a count lasts, from the first one on. */
-  readonly seconds: number;
-}
-
-export interface Statement {
-  readonly text: string;
-  readonly values: unknown[];
-}
-
 /**
  * What counts as one caller among addresses: an IPv4 address by itself, an IPv6 address with its whole /64, which is what
  * one subscriber gets. What is no address (a proxy may say anything) counts as one caller.

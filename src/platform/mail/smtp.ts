@@ -14,7 +14,6 @@ const asWritten = (headers: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, { prepared: true, value }]));
 
 /** The SMTP server that the operator named. */
-
 @Injectable()
 export class Smtp implements OnApplicationShutdown {
   private transport: Transporter | undefined;

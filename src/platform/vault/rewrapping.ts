@@ -10,7 +10,7 @@ const BATCH = 500;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Of a walk over the secrets: how many were done, and what kept the others from it. */
-export interface Outcome {
+interface Outcome {
   done: number;
   failures: Error[];
 }

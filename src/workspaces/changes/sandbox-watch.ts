@@ -6,9 +6,8 @@ import type { Change } from './change.js';
 import { ChangeLogStore } from './change-log.store.js';
 import { RecordedWrites } from './recorded-writes.js';
 import { isUnknownYet, Scans, type Settled } from './scans.js';
-import { ScansStore } from './scans.store.js';
+import { type Scan, ScansStore } from './scans.store.js';
 import { WorkspaceQuota } from './workspace-quota.js';
-import { type Scan } from './write-intents.store.js';
 import type { Writer } from './writer.js';
 
 /** A sandbox that runs commands in turn; what they started goes on between them. */

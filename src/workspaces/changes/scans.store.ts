@@ -1,14 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database } from '../../platform/database/index.js';
-import type { LeasedRows } from '../../platform/leases/index.js';
-import { Leases } from '../../platform/leases/index.js';
+import { Database, type Row } from '../../platform/database/index.js';
+import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { newestChange } from './change-log.store.js';
-import { GRACE_SECONDS, Moment, Scan } from './write-intents.store.js';
 import type { Writer } from './writer.js';
 
-/** Comparisons whose changes are not in the log yet: one for each command under way, or what it left running. */
+/** How long after its deadline a command counts as lost, wherever it ran. */
+const GRACE_SECONDS = 120;
 
+/** An unfinished comparison; its first snapshot is in a file named by the id. */
+export interface Scan
+  extends Pick<Row<'workspace_scan'>, 'id' | 'workspace_id' | 'writer_id' | 'from_seq' | 'started_at'> {
+  readonly writer_type: Writer['type'];
+  readonly settled_seq?: string;
+}
+
+type Moment = Pick<Scan, 'from_seq' | 'started_at'>;
+
+/** Comparisons whose changes are not in the log yet: one for each command under way, or what it left running. */
 @Injectable()
 export class ScansStore {
   private readonly rows: LeasedRows;

@@ -10,8 +10,7 @@ import { WorkspaceFolders } from '../core/index.js';
 import type { Change } from './change.js';
 import { ChangeLogStore } from './change-log.store.js';
 import { RecordedWrites } from './recorded-writes.js';
-import { ScansStore } from './scans.store.js';
-import { type Scan } from './write-intents.store.js';
+import { type Scan, ScansStore } from './scans.store.js';
 import type { Writer } from './writer.js';
 
 export interface Settled {

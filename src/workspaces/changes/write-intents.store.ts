@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, type Row } from '../../platform/database/index.js';
+import { Database } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { ChangeLogStore, newestChange } from './change-log.store.js';
@@ -15,18 +15,9 @@ interface Beginning {
   readonly isCrossed: boolean;
 }
 
-/** An unfinished comparison; its first snapshot is in a file named by the id. */
-export interface Scan
-  extends Pick<Row<'workspace_scan'>, 'id' | 'workspace_id' | 'writer_id' | 'from_seq' | 'started_at'> {
-  readonly writer_type: Writer['type'];
-  readonly settled_seq?: string;
-}
-
 const MAX_LOST = 1000;
 /** Writes of other processes whose holders are looked at one by one; of more, some may be of a process that is gone. */
 const MAX_OTHERS = 100;
-/** How long after its deadline a command counts as lost, wherever it ran. */
-export const GRACE_SECONDS = 120;
 
 /** Writes of the service that are not in the log yet. */
 @Injectable()
@@ -142,5 +133,3 @@ function foldersAbove(path: string): string[] {
   const names = path.split('/');
   return names.slice(1).map((_, depth) => names.slice(0, depth + 1).join('/'));
 }
-
-export type Moment = Pick<Scan, 'from_seq' | 'started_at'>;

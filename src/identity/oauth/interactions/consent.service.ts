@@ -10,15 +10,7 @@ import { ClientsStore } from '../clients/clients.store.js';
 import { GrantsStore } from '../grants/grants.store.js';
 import { type ConsentChoice, type WorkspaceGroup } from '../pages/consent-page.js';
 import { type ConsentRequest } from './interaction.js';
-import { WorkspaceChoices } from './workspace-choices.js';
-
-export interface ChoosableWorkspace {
-  readonly id: string;
-  readonly name: string;
-  readonly organization_id: string;
-}
-
-export type Source = (actor: Actor, limit: number) => Promise<ChoosableWorkspace[]>;
+import { ChoosableWorkspace, WorkspaceChoices } from './workspace-choices.js';
 
 const MAX_WORKSPACES = 200;
 const MAX_ORGANIZATIONS = 200;

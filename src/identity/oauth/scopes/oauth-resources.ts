@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Config } from '../../../platform/config/index.js';
 
 /** What access tokens can be for (RFC 8707): a token for one is worth nothing at the other. */
-
 @Injectable()
 export class OAuthResources {
   /** The MCP endpoint; what a client means that names no resource. */

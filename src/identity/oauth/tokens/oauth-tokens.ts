@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
-import { EmbeddedJWK, errors, type JWTVerifyResult, jwtVerify } from 'jose';
+import { errors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { Strategy } from 'passport';
 import { validate as isUuid } from 'uuid';
@@ -10,30 +10,9 @@ import { targetOf } from '#libs/fastify-hardening/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { type KeyRing, SIGNING_ALGORITHM, SigningKeys } from '../keys/signing-keys.js';
 import { OAuthResources } from '../scopes/oauth-resources.js';
-import { DpopProofs } from './dpop-proofs.js';
+import { DpopProofs, ProvenRequest } from './dpop-proofs.js';
 import type { AccessTokenClaims } from './token-handles.js';
 import { TokenOwnersStore } from './token-owners.store.js';
-
-const DPOP_ALGORITHMS = ['ES256', 'Ed25519', 'EdDSA'];
-/** How far the clock of a client may be off, and how long a proof is remembered. */
-export const WINDOW_SECONDS = 300;
-
-/** A request that comes with a proof of possession (RFC 9449). */
-export interface ProvenRequest {
-  readonly proof: string;
-  readonly method: string;
-  /** Without query and fragment. */
-  readonly url: string;
-}
-
-export async function verified(proof: string): Promise<JWTVerifyResult | undefined> {
-  try {
-    return await jwtVerify(proof, EmbeddedJWK, { algorithms: DPOP_ALGORITHMS, typ: 'dpop+jwt' });
-  } catch (error) {
-    if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
-    throw error;
-  }
-}
 
 const MOST = 10_000;
 
