@@ -1,6 +1,6 @@
 import { EFFECTS, WORKSPACE_ROLES } from '../../platform/access/index.js';
 import { VERDICTS, type Verdict } from '../../platform/actions/index.js';
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../../workspaces/core/index.js';
 import { APPROVAL_SCOPES, APPROVAL_STATUSES, APPROVAL_SUBJECTS } from './approval.js';
 import { EXPOSE_VERDICTS, type ExposeVerdict } from './approval-policies.store.js';
@@ -19,11 +19,7 @@ export class ListApprovals extends PageInput {
   status?: (typeof APPROVAL_STATUSES)[number];
 }
 
-export class ApprovalId {
-  @Field.id('The approval') approval_id: string;
-}
-
-export class DecideApproval extends ApprovalId {
+export class DecideApproval extends ById({ approval_id: 'The approval' }) {
   @Field.choice('Whether the call may be made', ['allow', 'deny']) decision: 'allow' | 'deny';
 
   @Field.choice(

@@ -5,6 +5,7 @@ import { Audit } from '../../platform/audit/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, iso, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
 import type { Page } from '../../platform/dto/index.js';
+import { ById } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { DueTimers } from '../../platform/schedule/index.js';
@@ -13,7 +14,7 @@ import { ChatsStore } from '../chats/index.js';
 import { type ApprovalRow, recordDecision } from './approval.js';
 import { ApprovalAccess, requirePerson, requireSignIn } from './approval-access.js';
 import { ApprovalWording } from './approval-wording.js';
-import { ApprovalId, ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
+import { ApprovalPage, ApprovalView, DecideApproval, ListApprovals } from './approvals.dto.js';
 import {
   approvalAsked,
   approvalExpired,
@@ -64,10 +65,10 @@ export class ApprovalsService {
     summary: 'Read what is to be approved',
     effect: 'read',
     permission: 'approval.read',
-    input: ApprovalId,
+    input: ById({ approval_id: 'The approval' }),
     output: ApprovalView,
   })
-  async read(actor: Actor, { approval_id }: ApprovalId): Promise<ApprovalView> {
+  async read(actor: Actor, { approval_id }: ById<'approval_id'>): Promise<ApprovalView> {
     return this.view(await this.require(actor, 'approval.read', approval_id));
   }
 

@@ -1,4 +1,4 @@
-import { Field, LINE, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, LINE, PageInput, PageOf } from '../../platform/dto/index.js';
 import { MODEL } from '../models/index.js';
 import { PlanView } from '../plans/index.js';
 import { AGENT_NAME } from '../subagents/index.js';
@@ -48,15 +48,7 @@ export class ListChats extends PageInput {
   q?: string;
 }
 
-export class ChatId {
-  @Field.id('The chat') id: string;
-}
-
-export class ListMessages extends PageInput {
-  @Field.id('The chat') id: string;
-}
-
-export class UpdateChat extends ChatId {
+export class UpdateChat extends ById({ id: 'The chat' }) {
   @Field.text('Its new title', { ...TITLE, min: 1, optional: true, shown: true }) title?: string;
   @Field.boolean('Keep it on top', { optional: true }) pinned?: boolean;
   @Field.boolean('Put it away', { optional: true }) archived?: boolean;

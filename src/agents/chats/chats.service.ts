@@ -8,7 +8,15 @@ import {
 } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Database, iso, newId } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import {
+  ById,
+  DEFAULT_LIMIT,
+  DeletedView,
+  decodeCursor,
+  ListById,
+  type Page,
+  pageOf,
+} from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
@@ -16,12 +24,10 @@ import { ModelSettingsStore } from '../models/index.js';
 import { PlansStore } from '../plans/index.js';
 import { SubagentsService } from '../subagents/index.js';
 import {
-  ChatId,
   ChatPage,
   ChatView,
   CreateChat,
   ListChats,
-  ListMessages,
   MessagePage,
   MessageView,
   UpdateChat,
@@ -125,10 +131,10 @@ export class ChatsService {
     summary: 'Read a chat',
     effect: 'read',
     permission: 'chat.read',
-    input: ChatId,
+    input: ById({ id: 'The chat' }),
     output: ChatView,
   })
-  async read(actor: Actor, { id }: ChatId): Promise<ChatView> {
+  async read(actor: Actor, { id }: ById): Promise<ChatView> {
     const row = await this.chats.require(actor, 'chat.read', id);
     const [run, plan, context] = await Promise.all([
       this.chats.newestRun(id),
@@ -145,12 +151,12 @@ export class ChatsService {
     summary: 'List the messages of a chat, oldest first',
     effect: 'read',
     permission: 'chat.read',
-    input: ListMessages,
+    input: ListById({ id: 'The chat' }),
     output: MessagePage,
   })
   async listMessages(
     actor: Actor,
-    { id, limit = DEFAULT_LIMIT, cursor }: ListMessages,
+    { id, limit = DEFAULT_LIMIT, cursor }: ListById,
   ): Promise<Page<MessageView>> {
     await this.chats.require(actor, 'chat.read', id);
     const [runNumber, number] = decodeCursor(cursor, 'number', 'number');
@@ -185,10 +191,10 @@ export class ChatsService {
     effect: 'destructive',
     consequence: 'Its messages and the records of its runs are gone for good.',
     permission: 'chat.write',
-    input: ChatId,
+    input: ById({ id: 'The chat' }),
     output: DeletedView,
   })
-  async delete(actor: Actor, { id }: ChatId): Promise<DeletedView> {
+  async delete(actor: Actor, { id }: ById): Promise<DeletedView> {
     await this.chats.require(actor, 'chat.write', id);
     await this.database.deletion(async unit => {
       await this.chats.delete(unit, id);

@@ -1,3 +1,4 @@
+import { OrganizationId } from '../../identity/organizations/index.js';
 import { Field } from '../../platform/dto/index.js';
 
 /** Longest text, in characters: it goes into every prompt of the organization. */
@@ -8,11 +9,7 @@ const INSTRUCTIONS = {
   example: 'Write in British English. Never put names of customers into files.',
 };
 
-export class ReadAgentInstructions {
-  @Field.id('The organization') organization_id: string;
-}
-
-export class SetAgentInstructions extends ReadAgentInstructions {
+export class SetAgentInstructions extends OrganizationId {
   @Field.text(
     'What its agents are told; it takes the place of what was there, and empty text of all',
     INSTRUCTIONS,

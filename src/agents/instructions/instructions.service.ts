@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationsStore } from '../../identity/organizations/index.js';
+import { OrganizationId, OrganizationsStore } from '../../identity/organizations/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import { AgentInstructionsView, ReadAgentInstructions, SetAgentInstructions } from './instructions.dto.js';
+import { AgentInstructionsView, SetAgentInstructions } from './instructions.dto.js';
 import { InstructionsStore } from './instructions.store.js';
 
 /** What an organization tells all of its agents. */
@@ -24,10 +24,10 @@ export class InstructionsService {
     summary: 'Read what an organization tells all of its agents',
     effect: 'read',
     permission: 'agent.instruct',
-    input: ReadAgentInstructions,
+    input: OrganizationId,
     output: AgentInstructionsView,
   })
-  async read(actor: Actor, { organization_id }: ReadAgentInstructions): Promise<AgentInstructionsView> {
+  async read(actor: Actor, { organization_id }: OrganizationId): Promise<AgentInstructionsView> {
     await this.organizations.require(actor, 'agent.instruct', organization_id);
     return this.store.read(organization_id);
   }

@@ -1,4 +1,4 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../../workspaces/core/index.js';
 import { LANGUAGES } from '../../workspaces/sandboxes/index.js';
 import { MODEL } from '../models/index.js';
@@ -92,10 +92,6 @@ export class CreateLoop extends WorkspaceId {
   on_approval?: (typeof ON_APPROVAL)[number];
 }
 
-export class LoopId {
-  @Field.id('The loop') id: string;
-}
-
 export class ListLoops extends PageInput {
   @Field.id('Only those of this workspace', { optional: true }) workspace_id?: string;
 
@@ -103,7 +99,7 @@ export class ListLoops extends PageInput {
   state?: (typeof LOOP_STATES)[number];
 }
 
-export class WatchLoop extends LoopId {
+export class WatchLoop extends ById({ id: 'The loop' }) {
   @Field.integer('Only events after this number; instead of Last-Event-ID', {
     min: 0,
     optional: true,
@@ -112,7 +108,7 @@ export class WatchLoop extends LoopId {
   after?: number;
 }
 
-export class ResumeLoop extends LoopId {
+export class ResumeLoop extends ById({ id: 'The loop' }) {
   @Field.integer('Most iterations in all, those it has had included; absent: as before', {
     min: 1,
     max: 500,
@@ -217,7 +213,8 @@ export class IterationView {
   @Field.time('When it was graded', { nullable: true }) graded_at: string | null;
 }
 
-export class LoopView extends LoopId {
+export class LoopView {
+  @Field.id('The loop') id: string;
   @Field.id('The workspace') workspace_id: string;
   @Field.id('The chat that its runs are in') chat_id: string;
   @Field.choice('Whether it goes on; error where it ended with that outcome', STATUSES) status: string;

@@ -3,7 +3,7 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import type { Watched } from '../../platform/streams/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
@@ -14,7 +14,6 @@ import { loopRecordView, loopView } from './loop-views.js';
 import {
   CreateLoop,
   ListLoops,
-  LoopId,
   LoopPage,
   LoopRecordView,
   LoopView,
@@ -101,10 +100,10 @@ export class LoopsService {
     summary: 'Read how a loop stands, with what each iteration was found to be',
     effect: 'read',
     permission: 'loop.read',
-    input: LoopId,
+    input: ById({ id: 'The loop' }),
     output: LoopRecordView,
   })
-  async read(actor: Actor, { id }: LoopId): Promise<LoopRecordView> {
+  async read(actor: Actor, { id }: ById): Promise<LoopRecordView> {
     const loop = await this.loops.require(actor, 'loop.read', id);
     return loopRecordView(loop, await this.loops.iterations(id));
   }
@@ -131,11 +130,11 @@ export class LoopsService {
     summary: 'Stop a loop with its run; what it did is kept, and it can be resumed',
     effect: 'write',
     permission: 'loop.run',
-    input: LoopId,
+    input: ById({ id: 'The loop' }),
     output: LoopView,
     commitsAnswer: true,
   })
-  async stop(actor: Actor, { id }: LoopId): Promise<LoopView> {
+  async stop(actor: Actor, { id }: ById): Promise<LoopView> {
     const { chat_id } = await this.loops.require(actor, 'loop.run', id);
     return this.database.transaction(async unit => {
       // Before the loop, as where an iteration begins.

@@ -1,4 +1,4 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, PageOf } from '../../platform/dto/index.js';
 import { TITLE } from '../chats/index.js';
 import { MODEL } from '../models/index.js';
 import { AGENT_NAME } from '../subagents/index.js';
@@ -106,15 +106,7 @@ export class SentView {
   into_call_id?: string;
 }
 
-export class ListQueue extends PageInput {
-  @Field.id('The chat') chat_id: string;
-}
-
-export class QueuedMessageId {
-  @Field.id('The message') message_id: string;
-}
-
-export class EditQueuedMessage extends QueuedMessageId {
+export class EditQueuedMessage extends ById({ message_id: 'The message' }) {
   @Field.text('Its new text', {
     min: 1,
     max: 1_000_000,

@@ -2,19 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, holdsAuthorityOf, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject, type Tenant } from '../../platform/actions/index.js';
 import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, DEFAULT_LIMIT, decodeCursor, ListById, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { ChatsStore, MessagesStore, type QueuedRow, type StoredMessage } from '../chats/index.js';
 import { type PendingRun, RunStopper, RunWriter } from '../runs/index.js';
 import { Deliveries } from './deliveries.js';
-import {
-  EditQueuedMessage,
-  ListQueue,
-  QueuedMessageId,
-  QueuedMessagePage,
-  QueuedMessageView,
-  WithdrawnView,
-} from './messages.dto.js';
+import { EditQueuedMessage, QueuedMessagePage, QueuedMessageView, WithdrawnView } from './messages.dto.js';
 
 /** A waiting message and its run, the run in flight before it (none where it is itself next), and what else waits. */
 interface Waiting {
@@ -45,12 +38,12 @@ export class QueueService {
     summary: 'List the messages of a chat that wait for the run in flight',
     effect: 'read',
     permission: 'chat.read',
-    input: ListQueue,
+    input: ListById({ chat_id: 'The chat' }),
     output: QueuedMessagePage,
   })
   async list(
     actor: Actor,
-    { chat_id, limit = DEFAULT_LIMIT, cursor }: ListQueue,
+    { chat_id, limit = DEFAULT_LIMIT, cursor }: ListById<'chat_id'>,
   ): Promise<Page<QueuedMessageView>> {
     await this.chats.require(actor, 'chat.read', chat_id);
     const [after] = decodeCursor(cursor, 'number');
@@ -93,11 +86,11 @@ export class QueueService {
     effect: 'destructive',
     consequence: 'The message is not answered; it can be sent again.',
     permission: 'agent.stop',
-    input: QueuedMessageId,
+    input: ById({ message_id: 'The message' }),
     output: WithdrawnView,
     refuses: { 409: 'Its run has begun' },
   })
-  async withdraw(actor: Actor, { message_id }: QueuedMessageId): Promise<WithdrawnView> {
+  async withdraw(actor: Actor, { message_id }: ById<'message_id'>): Promise<WithdrawnView> {
     const asked = await this.requireMessage(actor, 'agent.stop', message_id);
     return this.change(asked, async (unit, { message, head }) => {
       if (!(await this.stopper.withdraw(unit, message.run_id))) throw new Conflict(BEGUN);
@@ -117,12 +110,12 @@ export class QueueService {
     summary: 'Let a message that waits enter the run in flight, at its next step',
     effect: 'write',
     permission: 'agent.run',
-    input: QueuedMessageId,
+    input: ById({ message_id: 'The message' }),
     output: QueuedMessageView,
     commitsAnswer: true,
     refuses: { 409: 'Its run has begun, or none is in flight before it' },
   })
-  async steer(actor: Actor, { message_id }: QueuedMessageId): Promise<QueuedMessageView> {
+  async steer(actor: Actor, { message_id }: ById<'message_id'>): Promise<QueuedMessageView> {
     const asked = await this.requireMessage(actor, 'agent.run', message_id);
     return this.change(asked, async (unit, found) => {
       const { message, head, waiting } = found;

@@ -1,3 +1,4 @@
+import { OrganizationId } from '../../identity/organizations/index.js';
 import { Field } from '../../platform/dto/index.js';
 import { NEW_MODELS } from './model-settings.store.js';
 
@@ -57,11 +58,7 @@ const FALLBACK_MEANING =
 const NEW_MODELS_MEANING =
   'Whether listed models that appear later are enabled; one that a provider has but that is not listed is used only where `enabled` names it';
 
-export class ReadModelSettings {
-  @Field.id('The organization') organization_id: string;
-}
-
-export class UpdateModelSettings extends ReadModelSettings {
+export class UpdateModelSettings extends OrganizationId {
   @Field.text('The models to use; all other known ones are refused', {
     ...MODEL_ID,
     list: true,

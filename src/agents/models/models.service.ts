@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationsStore } from '../../identity/organizations/index.js';
+import { OrganizationId, OrganizationsStore } from '../../identity/organizations/index.js';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
@@ -7,14 +7,7 @@ import { Database } from '../../platform/database/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { ModelCatalog } from './model-catalog.js';
 import { ModelSettings, ModelSettingsStore } from './model-settings.store.js';
-import {
-  ListModels,
-  ModelSettingsView,
-  ModelsView,
-  ModelView,
-  ReadModelSettings,
-  UpdateModelSettings,
-} from './models.dto.js';
+import { ListModels, ModelSettingsView, ModelsView, ModelView, UpdateModelSettings } from './models.dto.js';
 
 /** The language models that organizations use. */
 @Injectable()
@@ -51,10 +44,10 @@ export class ModelsService {
     summary: 'Tell which models an organization may use',
     effect: 'read',
     permission: 'model.configure',
-    input: ReadModelSettings,
+    input: OrganizationId,
     output: ModelSettingsView,
   })
-  async readSettings(actor: Actor, { organization_id }: ReadModelSettings): Promise<ModelSettingsView> {
+  async readSettings(actor: Actor, { organization_id }: OrganizationId): Promise<ModelSettingsView> {
     const { id } = await this.organizations.require(actor, 'model.configure', organization_id);
     const settings = await this.settings.of(id);
     const ids = settings.ids();

@@ -1,4 +1,4 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { MAX_ANSWER, MAX_CHOICES, QUESTION_STATUSES, QuestionChoice } from './question.js';
 
 export class ListQuestions extends PageInput {
@@ -11,13 +11,9 @@ export class ListQuestions extends PageInput {
   status?: (typeof QUESTION_STATUSES)[number];
 }
 
-export class QuestionId {
-  @Field.id('The question') question_id: string;
-}
-
 const LABEL = { min: 1, max: 200, list: true, maxItems: MAX_CHOICES, example: ['PostgreSQL'] } as const;
 
-export class AnswerQuestion extends QuestionId {
+export class AnswerQuestion extends ById({ question_id: 'The question' }) {
   @Field.text('The labels of what is chosen: one, or several where the question is multiple', {
     ...LABEL,
     optional: true,

@@ -10,6 +10,7 @@ import { Audit } from '../../platform/audit/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, iso, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
 import type { Page } from '../../platform/dto/index.js';
+import { ById } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { DueTimers } from '../../platform/schedule/index.js';
@@ -20,7 +21,6 @@ import {
   AnswerQuestion,
   ListQuestions,
   OpenQuestionView,
-  QuestionId,
   QuestionPage,
   QuestionView,
 } from './questions.dto.js';
@@ -105,10 +105,10 @@ export class QuestionsService {
     summary: 'Read what an agent asks',
     effect: 'read',
     permission: 'chat.read',
-    input: QuestionId,
+    input: ById({ question_id: 'The question' }),
     output: QuestionView,
   })
-  async read(actor: Actor, { question_id }: QuestionId): Promise<QuestionView> {
+  async read(actor: Actor, { question_id }: ById<'question_id'>): Promise<QuestionView> {
     return this.views.of(await this.require(actor, 'chat.read', question_id));
   }
 

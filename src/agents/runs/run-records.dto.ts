@@ -1,8 +1,8 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { FileChangeView, RevertedView } from '../../workspaces/history/index.js';
 import { RUN_STATUSES, TITLE } from '../chats/index.js';
 import { AGENT_NAME } from '../subagents/index.js';
-import { RunHeadView, RunId, RunStatusView, UsageView } from './runs.dto.js';
+import { RunHeadView, RunStatusView, UsageView } from './runs.dto.js';
 
 export class ListRuns extends PageInput {
   @Field.id('Only those of this chat', { optional: true }) chat_id?: string;
@@ -20,7 +20,7 @@ export class RunSummaryView extends RunHeadView {
 
 export const RunPage = PageOf(RunSummaryView, 'RunPage');
 
-export class RollbackRun extends RunId {
+export class RollbackRun extends ById({ call_id: 'The run' }) {
   @Field.boolean('Leave files alone that somebody changed since, instead of refusing', {
     optional: true,
     default: false,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { RunFiles, RunRollback } from '../../workspaces/history/index.js';
@@ -18,7 +18,6 @@ import {
   type TaskView,
 } from './run-records.dto.js';
 import type { RunRow } from './run-state.js';
-import { RunId } from './runs.dto.js';
 import { RunsService } from './runs.service.js';
 import { headOf, RunsStore, type StepRow } from './runs.store.js';
 import { type TaskRow, TasksStore } from './tasks.store.js';
@@ -71,10 +70,10 @@ export class RunRecordsService {
     summary: 'Read the whole record of a run',
     effect: 'read',
     permission: 'chat.read',
-    input: RunId,
+    input: ById({ call_id: 'The run' }),
     output: RunRecordView,
   })
-  async read(actor: Actor, { call_id }: RunId): Promise<RunRecordView> {
+  async read(actor: Actor, { call_id }: ById<'call_id'>): Promise<RunRecordView> {
     const status = await this.runs.status(actor, { call_id });
     const [run, steps, tasks, spent] = await Promise.all([
       this.records.find(call_id),

@@ -1,4 +1,4 @@
-import { Field } from '../../platform/dto/index.js';
+import { ById, Field } from '../../platform/dto/index.js';
 import { WaitingForView } from '../approvals/index.js';
 import { ContextView, RUN_STATUSES } from '../chats/index.js';
 import { MODEL } from '../models/index.js';
@@ -6,11 +6,7 @@ import { PlanView } from '../plans/index.js';
 import { OpenQuestionView } from '../questions/index.js';
 import { RUN_STATES } from './run-state.js';
 
-export class RunId {
-  @Field.id('The run') call_id: string;
-}
-
-export class RunStatusInput extends RunId {
+export class RunStatusInput extends ById({ call_id: 'The run' }) {
   @Field.id('The chat it belongs to', { optional: true }) chat_id?: string;
 
   @Field.integer('Seconds to wait for its end', { min: 0, max: 60, optional: true, default: 0, example: 30 })
@@ -19,7 +15,7 @@ export class RunStatusInput extends RunId {
 
 const AFTER = { min: 0, optional: true, example: 0 };
 
-export class RunEventsInput extends RunId {
+export class RunEventsInput extends ById({ call_id: 'The run' }) {
   @Field.integer('Only events after this number; instead of Last-Event-ID', AFTER) after?: number;
 }
 
@@ -84,7 +80,8 @@ export class InjectedView {
 }
 
 /** What is shown of every run. */
-export class RunHeadView extends RunId {
+export class RunHeadView {
+  @Field.id('The run') call_id: string;
   @Field.id('Its chat') chat_id: string;
   @Field.choice('Whether it is in flight', RUN_STATUSES) status: string;
   @Field.choice('Where exactly it is', RUN_STATES) state: string;

@@ -4,7 +4,7 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { AskedRuns, ledBy, RunViews } from './asking/index.js';
@@ -13,7 +13,6 @@ import { Closures } from './deploying/index.js';
 import { AutomationRunsStore, DeliveriesStore, DeploymentsStore, type NewDelivery } from './records/index.js';
 import { RunEnds } from './running/index.js';
 import {
-  AutomationRunId,
   AutomationRunPage,
   AutomationRunView,
   ListAutomationRuns,
@@ -139,11 +138,11 @@ export class AutomationRunsService {
     effect: 'destructive',
     consequence: 'Its agent or script ends where it is.',
     permission: 'automation.manage',
-    input: AutomationRunId,
+    input: ById({ id: 'The run' }),
     output: AutomationRunView,
     commitsAnswer: true,
   })
-  async cancel(actor: Actor, { id }: AutomationRunId): Promise<AutomationRunView> {
+  async cancel(actor: Actor, { id }: ById): Promise<AutomationRunView> {
     const { organization_id, workspace_id } = await this.runs.require(actor, 'automation.manage', id);
     return this.database.transaction(async unit => {
       await this.ends.cancel(unit, id);

@@ -4,7 +4,7 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { RunViews } from './asking/index.js';
@@ -15,7 +15,6 @@ import { nextFires } from './schedules/index.js';
 import {
   DeployAutomation,
   DeployedView,
-  DeploymentId,
   DeploymentPage,
   DeploymentView,
   DeploymentViews,
@@ -173,10 +172,10 @@ export class AutomationsService {
       'Read a deployment: how it stands, what starts it, when next, and whether its files have changed',
     effect: 'read',
     permission: 'automation.read',
-    input: DeploymentId,
+    input: ById({ id: 'The deployment' }),
     output: DeploymentView,
   })
-  async read(actor: Actor, { id }: DeploymentId): Promise<DeploymentView> {
+  async read(actor: Actor, { id }: ById): Promise<DeploymentView> {
     const deployment = await this.deployments.require(actor, 'automation.read', id);
     const workspace = await this.workspaces.require(actor, 'automation.read', deployment.workspace_id);
     const rows = await this.runs.list(actor, { deploymentId: id, limit: RUNS_SHOWN });

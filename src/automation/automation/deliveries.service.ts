@@ -4,14 +4,13 @@ import type { WorkspacePermission } from '../../platform/access/index.js';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { iso, isoOrNull } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { AskedRuns } from './asking/index.js';
 import { AutomationRunsStore, DeliveriesStore, type DeliveryRow, DeploymentsStore } from './records/index.js';
 import {
   AutomationRunView,
-  DeliveryId,
   DeliveryPage,
   DeliveryView,
   ListDeliveries,
@@ -68,10 +67,10 @@ export class DeliveriesService {
     summary: 'Read what came in for an automation, with its payload while that is kept',
     effect: 'read',
     permission: 'automation.read',
-    input: DeliveryId,
+    input: ById({ id: 'The delivery' }),
     output: DeliveryView,
   })
-  async read(actor: Actor, { id }: DeliveryId): Promise<DeliveryView> {
+  async read(actor: Actor, { id }: ById): Promise<DeliveryView> {
     const delivery = await this.require(actor, 'automation.read', id);
     if (delivery.payload_bytes > MAX_SHOWN_BYTES) return viewOf(delivery);
     const payload = await this.deliveries.payloadOf(delivery);

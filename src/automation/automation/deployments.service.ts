@@ -3,17 +3,15 @@ import type { Actor, WorkspacePermission } from '../../platform/access/index.js'
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, DEFAULT_LIMIT, decodeCursor, ListById, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { automationPathOf, targetOf } from './automations.service.js';
 import { Deployer } from './deploying/index.js';
 import { type DeploymentRow, DeploymentsStore, type VersionRow } from './records/index.js';
 import {
-  DeploymentId,
   DeploymentView,
   DeploymentViews,
-  ListVersions,
   PauseDeployment,
   RollBackDeployment,
   StopDeployment,
@@ -92,12 +90,12 @@ export class DeploymentsService {
     effect: 'expose',
     consequence: 'It runs by itself again, on the authority of whoever deployed it.',
     permission: 'automation.deploy',
-    input: DeploymentId,
+    input: ById({ id: 'The deployment' }),
     output: DeploymentView,
     commitsAnswer: true,
     refuses: { 409: 'It is stopped' },
   })
-  resume(actor: Actor, { id }: DeploymentId): Promise<DeploymentView> {
+  resume(actor: Actor, { id }: ById): Promise<DeploymentView> {
     return this.move(actor, 'automation.deploy', id, 'automation.resume', async (unit, deployment) => {
       if (deployment.state === 'stopped') throw new Conflict('It is stopped; deploy it again');
       return deployment.state === 'live' ? deployment : this.deployer.resume(unit, id);
@@ -131,13 +129,10 @@ export class DeploymentsService {
     summary: 'List the versions of a deployment, newest first',
     effect: 'read',
     permission: 'automation.read',
-    input: ListVersions,
+    input: ListById({ id: 'The deployment' }),
     output: VersionPage,
   })
-  async versions(
-    actor: Actor,
-    { id, limit = DEFAULT_LIMIT, cursor }: ListVersions,
-  ): Promise<Page<VersionView>> {
+  async versions(actor: Actor, { id, limit = DEFAULT_LIMIT, cursor }: ListById): Promise<Page<VersionView>> {
     await this.deployments.require(actor, 'automation.read', id);
     const [before] = decodeCursor(cursor, 'number');
     const rows = await this.deployments.versions(id, {

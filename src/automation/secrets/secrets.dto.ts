@@ -1,5 +1,5 @@
 import { Field, PageOf } from '../../platform/dto/index.js';
-import { ListOfWorkspace, WorkspaceId } from '../../workspaces/core/index.js';
+import { WorkspaceId } from '../../workspaces/core/index.js';
 import { SECRET_NAME } from './secret-names.js';
 
 const NAME = {
@@ -28,8 +28,6 @@ export class SetSecret extends SecretName {
   })
   value: string;
 }
-
-export class ListSecrets extends ListOfWorkspace {}
 
 export class SecretView {
   @Field.text('Its name', NAME) name: string;

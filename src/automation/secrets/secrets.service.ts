@@ -5,16 +5,9 @@ import { Audit } from '../../platform/audit/index.js';
 import { Database, iso } from '../../platform/database/index.js';
 import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
-import { type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
+import { ListOfWorkspace, type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
 import { secretNameFault } from './secret-names.js';
-import {
-  DeletedSecretView,
-  ListSecrets,
-  SecretName,
-  SecretPage,
-  SecretView,
-  SetSecret,
-} from './secrets.dto.js';
+import { DeletedSecretView, SecretName, SecretPage, SecretView, SetSecret } from './secrets.dto.js';
 import { type SecretRow, SecretsStore } from './secrets.store.js';
 
 const MAX_SECRETS = 100;
@@ -40,10 +33,10 @@ export class SecretsService {
     summary: 'List the names of the secrets that the automations of a workspace may use; never their values',
     effect: 'read',
     permission: 'automation.read',
-    input: ListSecrets,
+    input: ListOfWorkspace,
     output: SecretPage,
   })
-  async list(actor: Actor, input: ListSecrets): Promise<Page<SecretView>> {
+  async list(actor: Actor, input: ListOfWorkspace): Promise<Page<SecretView>> {
     const { workspace_id, limit = DEFAULT_LIMIT, cursor } = input;
     const { id } = await this.workspaces.require(actor, 'automation.read', workspace_id);
     const [after] = decodeCursor(cursor, 'text');

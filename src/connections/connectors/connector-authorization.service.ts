@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import { DeletedView } from '../../platform/dto/index.js';
+import { ById, DeletedView } from '../../platform/dto/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { OAuthFlows } from '../flows/index.js';
 import { Tokens } from '../tokens/index.js';
@@ -15,12 +15,7 @@ import {
 } from './authorization/index.js';
 import { ConnectorChecks } from './calls/index.js';
 import { ConnectorViews } from './connector-views.js';
-import {
-  AuthorizeConnector,
-  ConnectorAuthorizationView,
-  ConnectorId,
-  ConnectorTestView,
-} from './connectors.dto.js';
+import { AuthorizeConnector, ConnectorAuthorizationView, ConnectorTestView } from './connectors.dto.js';
 import { type ConnectorRow, ConnectorsStore, CredentialsStore } from './records/index.js';
 
 /** The credentials of connectors. */
@@ -79,10 +74,10 @@ export class ConnectorAuthorizationService {
     effect: 'destructive',
     consequence: 'Agents cannot use it until it is authorized again.',
     permission: 'connection.manage',
-    input: ConnectorId,
+    input: ById({ id: 'The connector' }),
     output: DeletedView,
   })
-  async revoke(actor: Actor, { id }: ConnectorId): Promise<DeletedView> {
+  async revoke(actor: Actor, { id }: ById): Promise<DeletedView> {
     const connector = await this.require(actor, id);
     await this.database.transaction(async unit => {
       await this.connectors.lock(unit, id);
@@ -131,11 +126,11 @@ export class ConnectorTests {
     summary: 'Ask the server of a connector what it is, and which tools it has now',
     effect: 'write',
     permission: 'connection.manage',
-    input: ConnectorId,
+    input: ById({ id: 'The connector' }),
     output: ConnectorTestView,
     evidence: 'read the connector: checked_at says when its server was asked last',
   })
-  async test(actor: Actor, { id }: ConnectorId): Promise<ConnectorTestView> {
+  async test(actor: Actor, { id }: ById): Promise<ConnectorTestView> {
     const connector = await this.connectors.require(actor, 'connection.manage', id);
     await this.connectors.require(actor, permissionToAuthorize(connector), id);
     const checked = await this.checks.check(connector, actor.type === 'user' ? actor.id : null);

@@ -1,4 +1,4 @@
-import { Field, NAME, PageInput, PageOf, SAMPLE_IDS } from '../../platform/dto/index.js';
+import { ById, Field, NAME, PageInput, PageOf, SAMPLE_IDS } from '../../platform/dto/index.js';
 import { AUTHS, type Auth, TOOL_STATES, type ToolState } from './records/index.js';
 import { TOOL_EFFECTS } from './tools/index.js';
 
@@ -83,10 +83,6 @@ export class CreateConnector {
   authorization_server?: string;
 }
 
-export class ConnectorId {
-  @Field.id('The connector') id: string;
-}
-
 export class ListConnectors extends PageInput {
   @Field.id('Only those of this organization', { optional: true }) organization_id?: string;
   @Field.id('Only those that agents may use in this workspace', { optional: true }) workspace_id?: string;
@@ -99,7 +95,7 @@ export class ListConnectors extends PageInput {
   q?: string;
 }
 
-export class UpdateConnector extends ConnectorId {
+export class UpdateConnector extends ById({ id: 'The connector' }) {
   @Field.text('What it is called', { ...name, optional: true }) name?: string;
   @Field.boolean('Whether agents may use it', { optional: true, example: true }) enabled?: boolean;
 
@@ -198,7 +194,7 @@ export class ConnectorTestView {
   @Field.object('The connector as it stands now', () => ConnectorView) connector: ConnectorView;
 }
 
-export class AuthorizeConnector extends ConnectorId {
+export class AuthorizeConnector extends ById({ id: 'The connector' }) {
   @Field.text('For auth bearer: the token', { min: 1, max: 4096, optional: true, secret: true })
   token?: string;
 
@@ -238,7 +234,7 @@ export class ConnectorGrantInput {
   tools?: string[];
 }
 
-export class SetConnectorWorkspaces extends ConnectorId {
+export class SetConnectorWorkspaces extends ById({ id: 'The connector' }) {
   @Field.object(
     'Where agents may use it: all of the workspaces that the caller sees; those that the caller does not see stay',
     () => ConnectorGrantInput,
@@ -362,7 +358,7 @@ export class ApprovedToolInput {
   hash: string;
 }
 
-export class UpdateConnectorTools extends ConnectorId {
+export class UpdateConnectorTools extends ById({ id: 'The connector' }) {
   @Field.object('Tools that agents may use from now on, as they are', () => ApprovedToolInput, {
     list: true,
     maxItems: 200,

@@ -4,17 +4,18 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import {
+  ById,
+  DEFAULT_LIMIT,
+  DeletedView,
+  decodeCursor,
+  type Page,
+  pageOf,
+} from '../../platform/dto/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { ConnectorRemoval } from './connector-removal.js';
 import { ConnectorViews } from './connector-views.js';
-import {
-  ConnectorId,
-  ConnectorPage,
-  ConnectorView,
-  ListConnectors,
-  UpdateConnector,
-} from './connectors.dto.js';
+import { ConnectorPage, ConnectorView, ListConnectors, UpdateConnector } from './connectors.dto.js';
 import { requireReachable } from './reachable.js';
 import { ConnectorsStore } from './records/index.js';
 import { TypedClients } from './typed-clients.js';
@@ -70,10 +71,10 @@ export class ConnectorsService {
     summary: 'Read a connector, and how it stands for the caller',
     effect: 'read',
     permission: 'connection.read',
-    input: ConnectorId,
+    input: ById({ id: 'The connector' }),
     output: ConnectorView,
   })
-  async read(actor: Actor, { id }: ConnectorId): Promise<ConnectorView> {
+  async read(actor: Actor, { id }: ById): Promise<ConnectorView> {
     return this.views.one(actor, await this.connectors.require(actor, 'connection.read', id));
   }
 
@@ -130,10 +131,10 @@ export class ConnectorsService {
     effect: 'destructive',
     consequence: 'Agents have its tools no more, and its credentials are gone.',
     permission: 'connection.delete',
-    input: ConnectorId,
+    input: ById({ id: 'The connector' }),
     output: DeletedView,
   })
-  async delete(actor: Actor, { id }: ConnectorId): Promise<DeletedView> {
+  async delete(actor: Actor, { id }: ById): Promise<DeletedView> {
     await this.database.deletion(async unit => {
       await this.connectors.require(actor, 'connection.delete', id, unit);
       const { organization_id, name } = await this.connectors.require(actor, 'provider.configure', id, unit);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { normalizePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/dto/index.js';
+import { ById, DEFAULT_LIMIT, decodeCursor, encodeCursor, type Page } from '../../platform/dto/index.js';
 import { GitSandbox } from './git/git-sandbox.js';
 import {
   BRANCH_FORMAT,
@@ -19,7 +19,6 @@ import {
   GitCommitPage,
   GitCommitView,
   GitDiffView,
-  GitRepoId,
   GitStatusView,
   ListCommits,
 } from './git-repos.dto.js';
@@ -64,11 +63,11 @@ export class GitReadsService {
     summary: 'Tell the branch of a repository, and which files are changed, staged, unknown or in conflict',
     effect: 'read',
     permission: 'git.read',
-    input: GitRepoId,
+    input: ById({ id: 'The repository' }),
     output: GitStatusView,
     refuses: MISSING,
   })
-  status(actor: Actor, { id }: GitRepoId): Promise<GitStatusView> {
+  status(actor: Actor, { id }: ById): Promise<GitStatusView> {
     return this.work.read(actor, 'git.read', id, async ({ row, workspace }) => {
       const { stdout, truncated } = await this.git.read(workspace, actor, STATUS, { args: [row.path] });
       const { staged, changed, untracked, conflicted, ...head } = parseStatus(stdout);
@@ -143,11 +142,11 @@ export class GitReadsService {
     summary: 'List the branches of a repository, and those of its remote as they were when it was last asked',
     effect: 'read',
     permission: 'git.read',
-    input: GitRepoId,
+    input: ById({ id: 'The repository' }),
     output: GitBranchListView,
     refuses: MISSING,
   })
-  branches(actor: Actor, { id }: GitRepoId): Promise<GitBranchListView> {
+  branches(actor: Actor, { id }: ById): Promise<GitBranchListView> {
     return this.work.read(actor, 'git.read', id, async ({ row, workspace }) => {
       const { stdout, truncated } = await this.git.read(workspace, actor, BRANCHES, { args: [row.path] });
       const [current = ''] = stdout.split('\n', 1);

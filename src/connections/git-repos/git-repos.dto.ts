@@ -1,4 +1,4 @@
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, PageInput, PageOf } from '../../platform/dto/index.js';
 import { REPO_STATES, type RepoState } from './records/git-repos.store.js';
 
 const URL_FIELD = { max: 1000, example: 'https://github.com/acme/site.git' };
@@ -19,10 +19,6 @@ const REF = {
 };
 const SHA = { example: '4b825dc642cb6eb9a060e54bf8d69288fbee4904' };
 const FILE = { max: 4096, example: 'src/index.html' };
-
-export class GitRepoId {
-  @Field.id('The repository') id: string;
-}
 
 export class CreateGitRepo {
   @Field.id('The workspace') workspace_id: string;
@@ -53,11 +49,7 @@ export class CreateGitRepo {
   connection_id?: string | null;
 }
 
-export class ListGitRepos extends PageInput {
-  @Field.id('The workspace') workspace_id: string;
-}
-
-export class UpdateGitRepo extends GitRepoId {
+export class UpdateGitRepo extends ById({ id: 'The repository' }) {
   @Field.id('The connection whose credential the remote gets; null: none', { optional: true, nullable: true })
   connection_id?: string | null;
 
@@ -168,7 +160,7 @@ export class GitCommitView {
 
 export const GitCommitPage = PageOf(GitCommitView, 'GitCommitPage');
 
-export class DiffGitRepo extends GitRepoId {
+export class DiffGitRepo extends ById({ id: 'The repository' }) {
   @Field.text('The commit, branch or tag before; absent: what is checked out', { ...REF, optional: true })
   from?: string;
 
@@ -200,12 +192,12 @@ export class GitBranchListView {
   @Field.boolean('Whether there are more') truncated: boolean;
 }
 
-export class CheckoutGitRepo extends GitRepoId {
+export class CheckoutGitRepo extends ById({ id: 'The repository' }) {
   @Field.text('The branch; one of the remote is begun here', BRANCH) branch: string;
   @Field.boolean('Whether it is made, from what is checked out', { optional: true }) create?: boolean;
 }
 
-export class CommitGitRepo extends GitRepoId {
+export class CommitGitRepo extends ById({ id: 'The repository' }) {
   @Field.text('The message', {
     min: 1,
     max: 10_000,
@@ -239,7 +231,7 @@ export class GitCommittedView {
 
 export const PULL_MODES = ['ff', 'merge', 'rebase'] as const;
 
-export class PullGitRepo extends GitRepoId {
+export class PullGitRepo extends ById({ id: 'The repository' }) {
   @Field.choice(
     '`ff` (the default): only where there are no commits of its own; `merge`: joins both; `rebase`: puts its own on top',
     PULL_MODES,
@@ -259,7 +251,7 @@ export class GitPulledView {
   @Field.text('What is in conflict, where it was to stay', { ...FILES, example: [] }) conflicted: string[];
 }
 
-export class PushGitRepo extends GitRepoId {
+export class PushGitRepo extends ById({ id: 'The repository' }) {
   @Field.text('The branch, of the same name there; absent: what is checked out', {
     ...BRANCH,
     optional: true,

@@ -4,24 +4,28 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import {
+  ById,
+  DEFAULT_LIMIT,
+  DeletedView,
+  decodeCursor,
+  type Page,
+  pageOf,
+} from '../../platform/dto/index.js';
 import { Conflict, Invalid, problemOf, TooManyRequests } from '../../platform/errors/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
-import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
+import {
+  ListOfWorkspace,
+  type VisibleWorkspace,
+  WorkspaceFolders,
+  WorkspacesStore,
+} from '../../workspaces/core/index.js';
 import { OperationsStore } from '../../workspaces/operations/index.js';
 import { GrantedConnections, placesOf } from '../integrations/index.js';
 import { cloneRepository, gitClone } from './clone-operation.js';
 import { GitSandbox } from './git/git-sandbox.js';
 import { type RemoteUrl, remoteUrl } from './git/remote-url.js';
-import {
-  CreateGitRepo,
-  GitRepoId,
-  GitRepoPage,
-  GitRepoView,
-  ListGitRepos,
-  StartedCloneView,
-  UpdateGitRepo,
-} from './git-repos.dto.js';
+import { CreateGitRepo, GitRepoPage, GitRepoView, StartedCloneView, UpdateGitRepo } from './git-repos.dto.js';
 import { GitReposStore, type RepoRow } from './records/git-repos.store.js';
 import { repoView } from './repo-views.js';
 
@@ -116,12 +120,12 @@ export class GitReposService {
     summary: 'List the Git repositories of a workspace',
     effect: 'read',
     permission: 'git.read',
-    input: ListGitRepos,
+    input: ListOfWorkspace,
     output: GitRepoPage,
   })
   async list(
     actor: Actor,
-    { workspace_id, limit = DEFAULT_LIMIT, cursor }: ListGitRepos,
+    { workspace_id, limit = DEFAULT_LIMIT, cursor }: ListOfWorkspace,
   ): Promise<Page<GitRepoView>> {
     await this.workspaces.require(actor, 'git.read', workspace_id);
     const [after] = decodeCursor(cursor, 'id');
@@ -135,10 +139,10 @@ export class GitReposService {
     summary: 'Read where a Git repository is, its remote, and how it stands',
     effect: 'read',
     permission: 'git.read',
-    input: GitRepoId,
+    input: ById({ id: 'The repository' }),
     output: GitRepoView,
   })
-  async read(actor: Actor, { id }: GitRepoId): Promise<GitRepoView> {
+  async read(actor: Actor, { id }: ById): Promise<GitRepoView> {
     return repoView((await this.repos.require(actor, 'git.read', id)).row);
   }
 
@@ -194,11 +198,11 @@ export class GitReposService {
     effect: 'destructive',
     consequence: 'It is not pulled and pushed from here any more; its folder stays as it is.',
     permission: 'git.write',
-    input: GitRepoId,
+    input: ById({ id: 'The repository' }),
     output: DeletedView,
     refuses: { 409: 'It is still being cloned; cancel its operation first' },
   })
-  async delete(actor: Actor, { id }: GitRepoId): Promise<DeletedView> {
+  async delete(actor: Actor, { id }: ById): Promise<DeletedView> {
     const { row, workspace } = await this.repos.require(actor, 'git.write', id);
     if (row.state === 'cloning') throw new Conflict('It is still being cloned; cancel its operation first');
     await this.database.deletion(async unit => {

@@ -4,7 +4,14 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { beforeSideEffect, Database, type UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import {
+  ById,
+  DEFAULT_LIMIT,
+  DeletedView,
+  decodeCursor,
+  type Page,
+  pageOf,
+} from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
@@ -20,7 +27,6 @@ import {
   AuthorizeIntegration,
   CreatedIntegrationView,
   CreateIntegration,
-  IntegrationId,
   IntegrationPage,
   IntegrationTestView,
   IntegrationView,
@@ -136,10 +142,10 @@ export class IntegrationsService {
     summary: 'Read a connection: its account, state, scopes, and where it may be used',
     effect: 'read',
     permission: 'connection.read',
-    input: IntegrationId,
+    input: ById({ id: 'The connection' }),
     output: IntegrationView,
   })
-  async read(actor: Actor, { id }: IntegrationId): Promise<IntegrationView> {
+  async read(actor: Actor, { id }: ById): Promise<IntegrationView> {
     return this.views.one(actor, await this.connections.require(actor, 'connection.read', id));
   }
 
@@ -182,10 +188,10 @@ export class IntegrationsService {
     effect: 'destructive',
     consequence: 'Nothing can use it any more; another one has another id.',
     permission: 'connection.delete',
-    input: IntegrationId,
+    input: ById({ id: 'The connection' }),
     output: DeletedView,
   })
-  async delete(actor: Actor, { id }: IntegrationId): Promise<DeletedView> {
+  async delete(actor: Actor, { id }: ById): Promise<DeletedView> {
     const row = await this.connections.require(actor, 'connection.delete', id);
     await this.database.deletion(async unit => {
       await this.removal.remove(unit, row);
@@ -230,12 +236,12 @@ export class IntegrationsService {
     summary: 'Ask the service whether it takes a connection, and which account it is',
     effect: 'write',
     permission: 'connection.manage',
-    input: IntegrationId,
+    input: ById({ id: 'The connection' }),
     output: IntegrationTestView,
     evidence: 'read the connection; asking again changes nothing there',
     refuses: { 409: 'It has to be authorized again', 503: 'The service cannot be reached' },
   })
-  async test(actor: Actor, { id }: IntegrationId): Promise<IntegrationTestView> {
+  async test(actor: Actor, { id }: ById): Promise<IntegrationTestView> {
     const row = await this.connections.require(actor, 'connection.manage', id);
     beforeSideEffect();
     return this.starts.test(row);

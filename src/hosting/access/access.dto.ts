@@ -1,4 +1,5 @@
-import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
+import { OrganizationId } from '../../identity/organizations/index.js';
+import { Field, NAME, PageOf } from '../../platform/dto/index.js';
 import {
   ACCESS_MODES,
   type AccessMode,
@@ -15,10 +16,6 @@ const IDENTITY =
 const VERSIONS =
   'Who may open the hosts of single versions: workspace (its members alone), or same (whoever may open the live one)';
 const ORIGINS = 'Other origins whose pages may make requests with the sign-in of a viewer';
-
-export class SiteId {
-  @Field.id('The site') site_id: string;
-}
 
 export class PublicPreviewInput {
   @Field.text('Title', { min: 1, max: 120, example: 'Handbook' }) title: string;
@@ -143,14 +140,6 @@ export class ServerAccessView extends AccessView {
   @Field.id('The server') server_id: string;
 }
 
-export class ListServerTokens extends PageInput {
-  @Field.id('The server') server_id: string;
-}
-
-export class ListSiteTokens extends PageInput {
-  @Field.id('The site') site_id: string;
-}
-
 export class TokenInput {
   @Field.text('What it is for', { ...NAME, example: 'Uptime check' }) name: string;
 
@@ -170,14 +159,6 @@ export class CreateSiteToken extends TokenInput {
 
 export class CreateServerToken extends TokenInput {
   @Field.id('The server') server_id: string;
-}
-
-export class ServerTokenId extends ServerId {
-  @Field.id('The token') id: string;
-}
-
-export class SiteTokenId extends SiteId {
-  @Field.id('The token') id: string;
 }
 
 export class AccessTokenView {
@@ -218,11 +199,7 @@ export class HostedExecTokenList {
 const LIMIT =
   'What may be opened to people outside of it, at most: org (nothing), restricted (to named people), link (to whoever has a link or password), public (to everybody)';
 
-export class ExposureLimitInput {
-  @Field.id('The organization') organization_id: string;
-}
-
-export class SetExposureLimit extends ExposureLimitInput {
+export class SetExposureLimit extends OrganizationId {
   @Field.choice(LIMIT, EXPOSURE_LIMITS, { example: 'link' }) max_exposure: ExposureLimit;
 }
 

@@ -1,17 +1,15 @@
 import { Injectable, type Type } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { DeletedView } from '../../platform/dto/index.js';
+import { ById, DeletedView } from '../../platform/dto/index.js';
 import { HOSTED, type HostedInput, type HostedKind, HostedTargets, hostedId } from '../hosts/index.js';
 import {
   type AccessInput,
   type AccessView,
   ServerAccessView,
-  ServerId,
   SetServerAccess,
   SetSiteAccess,
   SiteAccessView,
-  SiteId,
 } from './access.dto.js';
 import { AccessChanges } from './access-changes.js';
 import { AccessViews } from './access-views.js';
@@ -91,12 +89,12 @@ const named = (kind: HostedKind, id: string): HostedInput =>
   kind === 'site' ? { site_id: id } : { server_id: id };
 
 export const SiteAccessService = accessService('site', {
-  Id: SiteId,
+  Id: ById({ site_id: 'The site' }),
   SetAccess: SetSiteAccess,
   View: SiteAccessView,
 });
 export const ServerAccessService = accessService('server', {
-  Id: ServerId,
+  Id: ById({ server_id: 'The server' }),
   SetAccess: SetServerAccess,
   View: ServerAccessView,
 });

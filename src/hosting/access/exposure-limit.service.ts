@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationsStore } from '../../identity/organizations/index.js';
+import { OrganizationId, OrganizationsStore } from '../../identity/organizations/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import { ExposureLimitInput, ExposureLimitView, SetExposureLimit } from './access.dto.js';
+import { ExposureLimitView, SetExposureLimit } from './access.dto.js';
 import { AccessPolicies } from './policies/access-policies.js';
 import { AccessPolicyStore } from './policies/access-policy.store.js';
 
@@ -25,10 +25,10 @@ export class ExposureLimitService {
     summary: 'Read how far sites and servers of an organization may be opened',
     effect: 'read',
     permission: 'exposure.list',
-    input: ExposureLimitInput,
+    input: OrganizationId,
     output: ExposureLimitView,
   })
-  async read(actor: Actor, { organization_id }: ExposureLimitInput): Promise<ExposureLimitView> {
+  async read(actor: Actor, { organization_id }: OrganizationId): Promise<ExposureLimitView> {
     await this.organizations.require(actor, 'exposure.list', organization_id);
     return { max_exposure: await this.store.limitOf(organization_id) };
   }

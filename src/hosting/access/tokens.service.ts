@@ -3,7 +3,14 @@ import { type Actor, hashSecret } from '../../platform/access/index.js';
 import { Action, ExecTokens } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, iso, newId } from '../../platform/database/index.js';
-import { DeletedView, type Page, type PageInput, pageById } from '../../platform/dto/index.js';
+import {
+  ById,
+  DeletedView,
+  ListById,
+  type Page,
+  type PageInput,
+  pageById,
+} from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import {
   auditTarget,
@@ -19,13 +26,7 @@ import {
   CreateServerToken,
   CreateSiteToken,
   HostedExecTokenList,
-  ListServerTokens,
-  ListSiteTokens,
   NewAccessTokenView,
-  ServerId,
-  ServerTokenId,
-  SiteId,
-  SiteTokenId,
   type TokenInput,
 } from './access.dto.js';
 import { AccessPolicies } from './policies/access-policies.js';
@@ -176,20 +177,20 @@ function tokenView({ id, name, created_by, created_at, expires_at }: TokenRow): 
 }
 
 export const SiteTokensService = tokensService('site', {
-  Id: SiteId,
-  List: ListSiteTokens,
+  Id: ById({ site_id: 'The site' }),
+  List: ListById({ site_id: 'The site' }),
   Create: CreateSiteToken,
-  TokenId: SiteTokenId,
+  TokenId: ById({ site_id: 'The site', id: 'The token' }),
   execTokens: {
     list: 'List the tokens by which a site runs actions for those who look at it',
     revoke: 'Revoke a token by which a site runs actions; it gets another one while it offers any',
   },
 });
 export const ServerTokensService = tokensService('server', {
-  Id: ServerId,
-  List: ListServerTokens,
+  Id: ById({ server_id: 'The server' }),
+  List: ListById({ server_id: 'The server' }),
   Create: CreateServerToken,
-  TokenId: ServerTokenId,
+  TokenId: ById({ server_id: 'The server', id: 'The token' }),
   execTokens: {
     list: 'List the tokens by which a server runs actions',
     revoke:

@@ -1,20 +1,12 @@
-import { Field } from '../../platform/dto/index.js';
+import { ById, Field } from '../../platform/dto/index.js';
 
 const HOST = { min: 3, max: 253, example: 'docs.example.com' } as const;
 
-export class SiteDomains {
-  @Field.id('The site') site_id: string;
-}
-
-export class SiteDomain extends SiteDomains {
+export class SiteDomain extends ById({ site_id: 'The site' }) {
   @Field.text('The host', HOST) host: string;
 }
 
-export class ServerDomains {
-  @Field.id('The server') server_id: string;
-}
-
-export class ServerDomain extends ServerDomains {
+export class ServerDomain extends ById({ server_id: 'The server' }) {
   @Field.text('The host', HOST) host: string;
 }
 

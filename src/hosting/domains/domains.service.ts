@@ -5,6 +5,7 @@ import { type Actor, randomSecret } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
+import { ById } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { Ingress } from '../../platform/ingress/index.js';
 import {
@@ -18,15 +19,7 @@ import {
   hostedId,
 } from '../hosts/index.js';
 import { DomainChecks } from './domain-checks.js';
-import {
-  DomainList,
-  DomainView,
-  RemovedDomainView,
-  ServerDomain,
-  ServerDomains,
-  SiteDomain,
-  SiteDomains,
-} from './domains.dto.js';
+import { DomainList, DomainView, RemovedDomainView, ServerDomain, SiteDomain } from './domains.dto.js';
 import { type DomainRow, DomainsStore } from './domains.store.js';
 import { recordOf } from './host-proofs.js';
 
@@ -163,12 +156,12 @@ function domainsService(kind: HostedKind, { Id, Domain, verb }: Shapes) {
 }
 
 export const SiteDomainsService = domainsService('site', {
-  Id: SiteDomains,
+  Id: ById({ site_id: 'The site' }),
   Domain: SiteDomain,
   verb: { infinitive: 'be served', present: 'is served' },
 });
 export const ServerDomainsService = domainsService('server', {
-  Id: ServerDomains,
+  Id: ById({ server_id: 'The server' }),
   Domain: ServerDomain,
   verb: { infinitive: 'answer', present: 'answers' },
 });

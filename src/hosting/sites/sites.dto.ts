@@ -1,4 +1,4 @@
-import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, NAME, PageOf } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../../workspaces/core/index.js';
 import { VERSION_STATES } from './records/version-states.js';
 
@@ -86,15 +86,7 @@ export class CreateSite extends BuildSettings {
   folder: string;
 }
 
-export class ListSites extends PageInput {
-  @Field.id('Only those of this workspace', { optional: true }) workspace_id?: string;
-}
-
-export class SiteId {
-  @Field.id('The site') id: string;
-}
-
-export class UpdateSite extends SiteId {
+export class UpdateSite extends ById({ id: 'The site' }) {
   @Field.text('What it is called', { ...name, optional: true }) name?: string;
 
   @Field.text('The first part of its host. The earlier one is kept for its workspace for 30 days', {
@@ -150,7 +142,7 @@ export class UpdateSite extends SiteId {
   actions_public?: boolean;
 }
 
-export class LockSite extends SiteId {
+export class LockSite extends ById({ id: 'The site' }) {
   @Field.text('Why, for the others', { ...REASON, optional: true }) reason?: string;
 }
 
@@ -209,22 +201,14 @@ export class SiteView {
 
 export const SitePage = PageOf(SiteView, 'SitePage');
 
-export class CreateVersion extends SiteId {
+export class CreateVersion extends ById({ id: 'The site' }) {
   @Field.boolean('Whether it goes live by itself once it is built', { optional: true, default: false })
   auto_promote?: boolean;
 
   @Field.text('What is new, for the list of versions', { ...NOTE, optional: true }) note?: string;
 }
 
-export class ListVersions extends PageInput {
-  @Field.id('The site') id: string;
-}
-
-export class VersionId extends SiteId {
-  @Field.id('The version') version_id: string;
-}
-
-export class ReadVersion extends VersionId {
+export class ReadVersion extends ById({ id: 'The site', version_id: 'The version' }) {
   @Field.integer('Seconds to wait for the end of its build', {
     min: 0,
     max: 60,
@@ -235,7 +219,7 @@ export class ReadVersion extends VersionId {
   wait?: number;
 }
 
-export class PromoteVersion extends VersionId {
+export class PromoteVersion extends ById({ id: 'The site', version_id: 'The version' }) {
   @Field.boolean(
     'Whether newer versions stop going live by themselves; by default they do where this one is older than what is live',
     { optional: true },
@@ -245,11 +229,11 @@ export class PromoteVersion extends VersionId {
   @Field.id('Refuse (409) unless this version is live now', { optional: true }) if_live?: string;
 }
 
-export class PinVersion extends VersionId {
+export class PinVersion extends ById({ id: 'The site', version_id: 'The version' }) {
   @Field.boolean('Whether its files are kept however old it gets') pinned: boolean;
 }
 
-export class ReadBuildLog extends VersionId {
+export class ReadBuildLog extends ById({ id: 'The site', version_id: 'The version' }) {
   @Field.integer('Only what follows this number', { min: 0, optional: true, example: 120 }) after?: number;
 }
 

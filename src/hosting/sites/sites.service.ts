@@ -10,7 +10,7 @@ import { HostedRegistry } from '../hosts/index.js';
 import { BuildQueue } from './publishing/build-queue.js';
 import { type SiteChanges, SitesStore } from './records/sites.store.js';
 import { SiteViews } from './site-views.js';
-import { CreateSite, ListSites, LockSite, SiteId, SitePage, SiteView, UpdateSite } from './sites.dto.js';
+import { CreateSite, LockSite, SitePage, SiteView, UpdateSite } from './sites.dto.js';
 
 @Injectable()
 export class SitesService implements OnModuleInit {
@@ -34,7 +34,7 @@ export class SitesService implements OnModuleInit {
     summary: 'List the sites in the workspaces that the caller sees, or in one of them',
     effect: 'read',
     permission: 'site.read',
-    input: ListSites,
+    input: ListAcrossWorkspaces,
     output: SitePage,
     refuses: { 404: 'No such workspace' },
   })
@@ -83,7 +83,7 @@ export class SitesService implements OnModuleInit {
     summary: 'Read a site',
     effect: 'read',
     permission: 'site.read',
-    input: SiteId,
+    input: ById({ id: 'The site' }),
     output: SiteView,
   })
   async read(actor: Actor, { id }: SiteId): Promise<SiteView> {
@@ -133,7 +133,7 @@ export class SitesService implements OnModuleInit {
     effect: 'destructive',
     consequence: 'Its pages are gone at once, and no other workspace gets its slug for 30 days.',
     permission: 'site.publish',
-    input: SiteId,
+    input: ById({ id: 'The site' }),
     output: DeletedView,
   })
   async delete(actor: Actor, { id }: SiteId): Promise<DeletedView> {
@@ -172,11 +172,11 @@ export class SitesService implements OnModuleInit {
     summary: 'Unlock a site',
     effect: 'write',
     permission: 'site.publish',
-    input: SiteId,
+    input: ById({ id: 'The site' }),
     output: SiteView,
     commitsAnswer: true,
   })
-  async unlock(actor: Actor, { id }: SiteId): Promise<SiteView> {
+  async unlock(actor: Actor, { id }: ById): Promise<SiteView> {
     return this.change(actor, id, 'site.unlock', { locked_at: null, locked_by: null, lock_reason: null });
   }
 
@@ -187,11 +187,11 @@ export class SitesService implements OnModuleInit {
     summary: 'Let newer versions go live by themselves again',
     effect: 'write',
     permission: 'site.publish',
-    input: SiteId,
+    input: ById({ id: 'The site' }),
     output: SiteView,
     commitsAnswer: true,
   })
-  async resume(actor: Actor, { id }: SiteId): Promise<SiteView> {
+  async resume(actor: Actor, { id }: ById): Promise<SiteView> {
     return this.change(actor, id, 'site.resume_auto_promote', { paused_at: null, pause_reason: null });
   }
 

@@ -13,12 +13,10 @@ import { type VersionRow, VersionsStore, versionTopic } from './records/versions
 import { SiteViews } from './site-views.js';
 import {
   CreateVersion,
-  ListVersions,
   PinVersion,
   PromoteVersion,
   ReadVersion,
   SiteView,
-  VersionId,
   VersionPage,
   VersionView,
 } from './sites.dto.js';
@@ -87,7 +85,7 @@ export class VersionsService {
     summary: 'List the versions of a site, newest first',
     effect: 'read',
     permission: 'site.read',
-    input: ListVersions,
+    input: ListById({ id: 'The site' }),
     output: VersionPage,
   })
   async list(actor: Actor, { id, limit = DEFAULT_LIMIT, cursor }: ListVersions): Promise<Page<VersionView>> {
@@ -171,7 +169,7 @@ export class VersionsService {
     summary: 'Cancel the build of a version',
     effect: 'write',
     permission: 'site.publish',
-    input: VersionId,
+    input: ById({ id: 'The site', version_id: 'The version' }),
     output: VersionView,
     commitsAnswer: true,
     refuses: { ...NO_VERSION, 409: 'Its build is over' },
@@ -220,7 +218,7 @@ export class VersionsService {
     effect: 'destructive',
     consequence: 'The version cannot go live again, and its own address ends.',
     permission: 'site.publish',
-    input: VersionId,
+    input: ById({ id: 'The site', version_id: 'The version' }),
     output: DeletedView,
     refuses: { ...NO_VERSION, 409: 'It is live, or being built' },
   })

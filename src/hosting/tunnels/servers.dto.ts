@@ -1,4 +1,4 @@
-import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, NAME, PageOf } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../../workspaces/core/index.js';
 import {
   HOST_HEADERS,
@@ -100,15 +100,7 @@ export class CreateServer extends ServerSettings {
   @Field.boolean('Whether it is started at once', { optional: true, default: true }) start?: boolean;
 }
 
-export class ListServers extends PageInput {
-  @Field.id('Only those of this workspace', { optional: true }) workspace_id?: string;
-}
-
-export class ServerId {
-  @Field.id('The server') id: string;
-}
-
-export class UpdateServer extends ServerId {
+export class UpdateServer extends ById({ id: 'The server' }) {
   @Field.text('What it is called', { ...name, optional: true }) name?: string;
 
   @Field.text('The first part of its host. The earlier one is kept for its workspace for 30 days', {
@@ -148,7 +140,7 @@ export class UpdateServer extends ServerId {
   connections?: string[];
 }
 
-export class MoveServer extends ServerId {
+export class MoveServer extends ById({ id: 'The server' }) {
   @Field.integer('Seconds to wait until it runs, or has stopped', {
     min: 0,
     max: 60,

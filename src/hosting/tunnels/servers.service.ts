@@ -10,7 +10,7 @@ import { ServerAuthority } from './running/server-authority.js';
 import { ServerMeter } from './running/server-meter.js';
 import { ServerRules } from './server-rules.js';
 import { ServerViews } from './server-views.js';
-import { CreateServer, ListServers, ServerId, ServerPage, ServerView, UpdateServer } from './servers.dto.js';
+import { CreateServer, ServerPage, ServerView, UpdateServer } from './servers.dto.js';
 
 /** Changes of these columns restart the program. */
 const NEEDS_RESTART = new Set([
@@ -49,7 +49,7 @@ export class ServersService implements OnModuleInit {
     summary: 'List the servers in the workspaces that the caller sees, or in one of them',
     effect: 'read',
     permission: 'tunnel.read',
-    input: ListServers,
+    input: ListAcrossWorkspaces,
     output: ServerPage,
     refuses: { 404: 'No such workspace' },
   })
@@ -104,7 +104,7 @@ export class ServersService implements OnModuleInit {
     summary: 'Read a server: how it stands and why, its process, and where it answers',
     effect: 'read',
     permission: 'tunnel.read',
-    input: ServerId,
+    input: ById({ id: 'The server' }),
     output: ServerView,
   })
   async read(actor: Actor, { id }: ServerId): Promise<ServerView> {
@@ -155,7 +155,7 @@ export class ServersService implements OnModuleInit {
     effect: 'destructive',
     consequence: 'Its program ends at once, and no other workspace gets its slug for 30 days.',
     permission: 'tunnel.manage',
-    input: ServerId,
+    input: ById({ id: 'The server' }),
     output: DeletedView,
   })
   async delete(actor: Actor, { id }: ServerId): Promise<DeletedView> {

@@ -1,12 +1,8 @@
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/index.js';
-import { Field, PageInput, PageOf } from '../../platform/dto/index.js';
+import { Field, PageOf } from '../../platform/dto/index.js';
 import { EMAIL, PASSWORD, PERSON_NAME } from '../accounts/index.js';
 import { OrganizationId } from '../organizations/index.js';
 import { INVITATION_STATUSES } from './invitation.entity.js';
-
-export class ListInvitations extends PageInput {
-  @Field.id('The organization') organization_id: string;
-}
 
 export class CreateInvitation extends OrganizationId {
   @Field.text('Who is invited', EMAIL) email: string;
@@ -17,10 +13,6 @@ export class CreateInvitation extends OrganizationId {
     example: 'member',
   })
   role?: OrganizationRole;
-}
-
-export class InvitationId extends OrganizationId {
-  @Field.id('The invitation') id: string;
 }
 
 export class InvitationToken {

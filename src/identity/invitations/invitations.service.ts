@@ -3,20 +3,13 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, requireNotAbove } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Database, databaseTime, type UnitOfWork } from '../../platform/database/index.js';
-import { DeletedView, type Page } from '../../platform/dto/index.js';
+import { ById, DeletedView, type Page } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { User } from '../accounts/index.js';
-import { OrganizationsStore } from '../organizations/index.js';
+import { ListOfOrganization, OrganizationsStore } from '../organizations/index.js';
 import { Invitation } from './invitation.entity.js';
 import { InvitationLetter } from './invitation-letter.js';
-import {
-  CreateInvitation,
-  InvitationId,
-  InvitationPage,
-  InvitationView,
-  ListInvitations,
-  SentInvitationView,
-} from './invitations.dto.js';
+import { CreateInvitation, InvitationPage, InvitationView, SentInvitationView } from './invitations.dto.js';
 import { entityView, InvitationsStore } from './invitations.store.js';
 
 /** Inviting people into an organization. */
@@ -36,10 +29,10 @@ export class InvitationsService {
     summary: 'List the invitations of an organization',
     effect: 'read',
     permission: 'invitation.manage',
-    input: ListInvitations,
+    input: ListOfOrganization,
     output: InvitationPage,
   })
-  async list(actor: Actor, { organization_id, ...page }: ListInvitations): Promise<Page<InvitationView>> {
+  async list(actor: Actor, { organization_id, ...page }: ListOfOrganization): Promise<Page<InvitationView>> {
     await this.organizations.require(actor, 'invitation.manage', organization_id);
     return this.invitations.list(organization_id, page);
   }
@@ -88,12 +81,15 @@ export class InvitationsService {
     effect: 'expose',
     consequence: 'The invitation is open again for its whole time, and its link is sent to this address.',
     permission: 'invitation.manage',
-    input: InvitationId,
+    input: ById({ organization_id: 'The organization', id: 'The invitation' }),
     output: SentInvitationView,
     commitsAnswer: true,
     refuses: { 409: 'It is no longer open', 410: 'It was withdrawn', 429: 'Too many mails in this hour' },
   })
-  async resend(actor: Actor, { organization_id, id }: InvitationId): Promise<SentInvitationView> {
+  async resend(
+    actor: Actor,
+    { organization_id, id }: ById<'organization_id' | 'id'>,
+  ): Promise<SentInvitationView> {
     const { role: own, name } = await this.organizations.require(actor, 'invitation.manage', organization_id);
     await this.letter.allow(actor, await this.invitations.addressOf(organization_id, id));
     return this.database.transaction(async unit => {
@@ -112,11 +108,11 @@ export class InvitationsService {
     effect: 'destructive',
     consequence: 'The link in the invitation is dead; another invitation can be sent.',
     permission: 'invitation.manage',
-    input: InvitationId,
+    input: ById({ organization_id: 'The organization', id: 'The invitation' }),
     output: DeletedView,
     refuses: { 409: 'It is no longer open', 410: 'It was withdrawn already' },
   })
-  async revoke(actor: Actor, { organization_id, id }: InvitationId): Promise<DeletedView> {
+  async revoke(actor: Actor, { organization_id, id }: ById<'organization_id' | 'id'>): Promise<DeletedView> {
     await this.organizations.require(actor, 'invitation.manage', organization_id);
     await this.database.transaction(async unit => {
       const invitation = await this.invitations.lock(unit, organization_id, id);

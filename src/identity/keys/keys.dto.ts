@@ -1,15 +1,9 @@
 import { SCOPES } from '../../platform/access/index.js';
-import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, NAME, PageOf } from '../../platform/dto/index.js';
 
 const name = { ...NAME, example: 'CI' };
 const EXPIRY = { optional: true, example: '2027-11-21T00:00:00.000Z' };
 const MAX_OVERLAP_SECONDS = 7 * 86_400;
-
-export class ListKeys extends PageInput {}
-
-export class KeyId {
-  @Field.id('The key') id: string;
-}
 
 /** What narrows a new key. */
 export class KeyRestrictions {
@@ -57,7 +51,7 @@ export class UpdateKey extends KeyChanges {
   @Field.id('The key') id: string;
 }
 
-export class RotateKey extends KeyId {
+export class RotateKey extends ById({ id: 'The key' }) {
   @Field.integer('How long the old key works on, in seconds', {
     min: 0,
     max: MAX_OVERLAP_SECONDS,

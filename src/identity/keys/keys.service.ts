@@ -1,19 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { DeletedView, type Page } from '../../platform/dto/index.js';
+import { ById, DeletedView, type Page, PageInput } from '../../platform/dto/index.js';
 import { OrganizationsStore } from '../organizations/index.js';
 import { Keyring } from './keyring.js';
-import {
-  CreatedKeyView,
-  CreateKey,
-  KeyId,
-  KeyPage,
-  KeyView,
-  ListKeys,
-  RotateKey,
-  UpdateKey,
-} from './keys.dto.js';
+import { CreatedKeyView, CreateKey, KeyPage, KeyView, RotateKey, UpdateKey } from './keys.dto.js';
 import type { KeyOwner } from './keys.store.js';
 
 const own = (actor: Actor): KeyOwner =>
@@ -33,10 +24,10 @@ export class KeysService {
     summary: 'List the API keys of the caller',
     effect: 'read',
     permission: 'key.read',
-    input: ListKeys,
+    input: PageInput,
     output: KeyPage,
   })
-  async list(actor: Actor, input: ListKeys): Promise<Page<KeyView>> {
+  async list(actor: Actor, input: PageInput): Promise<Page<KeyView>> {
     requireScope(actor, 'key.read');
     return this.keyring.list(own(actor), input);
   }
@@ -71,10 +62,10 @@ export class KeysService {
     summary: 'Read an API key, without its secret',
     effect: 'read',
     permission: 'key.read',
-    input: KeyId,
+    input: ById({ id: 'The key' }),
     output: KeyView,
   })
-  async read(actor: Actor, { id }: KeyId): Promise<KeyView> {
+  async read(actor: Actor, { id }: ById): Promise<KeyView> {
     const key = await this.keyring.read(own(actor), id);
     requireScope(actor, 'key.read');
     return key;
@@ -122,10 +113,10 @@ export class KeysService {
     effect: 'destructive',
     consequence: 'The key never works again; programs that use it need a new one.',
     permission: 'key.write',
-    input: KeyId,
+    input: ById({ id: 'The key' }),
     output: DeletedView,
   })
-  async revoke(actor: Actor, { id }: KeyId): Promise<DeletedView> {
+  async revoke(actor: Actor, { id }: ById): Promise<DeletedView> {
     await this.keyring.read(own(actor), id);
     requireScope(actor, 'key.write');
     await this.keyring.revoke(actor, own(actor), id);

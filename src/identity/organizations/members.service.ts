@@ -13,12 +13,12 @@ import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import type { Page } from '../../platform/dto/index.js';
+import { ById } from '../../platform/dto/index.js';
 import { Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { type Membership, MembersStore, memberView } from './members.store.js';
 import {
-  ListMembers,
-  MemberId,
+  ListOfOrganization,
   MemberPage,
   MemberView,
   OrganizationId,
@@ -71,10 +71,10 @@ export class MembersService {
     summary: 'List the members of an organization',
     effect: 'read',
     permission: 'member.list',
-    input: ListMembers,
+    input: ListOfOrganization,
     output: MemberPage,
   })
-  async list(actor: Actor, { organization_id, ...page }: ListMembers): Promise<Page<MemberView>> {
+  async list(actor: Actor, { organization_id, ...page }: ListOfOrganization): Promise<Page<MemberView>> {
     await this.organizations.require(actor, 'member.list', organization_id);
     return this.members.list(organization_id, page);
   }
@@ -128,11 +128,14 @@ export class MembersService {
     consequence:
       'They can be invited again; their keys that were bound to the organization are gone for good.',
     permission: 'member.manage',
-    input: MemberId,
+    input: ById({ organization_id: 'The organization', user_id: 'The person' }),
     output: RemovedView,
     refuses: LAST_OWNER,
   })
-  async remove(actor: Actor, { organization_id, user_id }: MemberId): Promise<RemovedView> {
+  async remove(
+    actor: Actor,
+    { organization_id, user_id }: ById<'organization_id' | 'user_id'>,
+  ): Promise<RemovedView> {
     await this.organizations.require(actor, 'member.manage', organization_id);
     await this.database.transaction(async unit => {
       const member = await this.lockBelow(unit, actor, organization_id, user_id);

@@ -1,15 +1,17 @@
 import { ORGANIZATION_ROLES, type OrganizationRole, WORKSPACE_ROLES } from '../../platform/access/index.js';
-import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 
 const name = { ...NAME, example: 'Analytical Engines' };
-
-export class ListOrganizations extends PageInput {}
 
 export class CreateOrganization {
   @Field.text('Name of the organization', name) name: string;
 }
 
 export class OrganizationId {
+  @Field.id('The organization') organization_id: string;
+}
+
+export class ListOfOrganization extends PageInput {
   @Field.id('The organization') organization_id: string;
 }
 
@@ -27,21 +29,13 @@ export class OrganizationView {
 
 export const OrganizationPage = PageOf(OrganizationView, 'OrganizationPage');
 
-export class ListMembers extends PageInput {
-  @Field.id('The organization') organization_id: string;
-}
-
-export class MemberId extends OrganizationId {
-  @Field.id('The person') user_id: string;
-}
-
-export class SetMemberRole extends MemberId {
-  @Field.choice('The new role, not above yours', ORGANIZATION_ROLES, { example: 'member' })
-  role: OrganizationRole;
-}
-
 export class TransferOwnership extends OrganizationId {
   @Field.id('The member who becomes its owner; the caller becomes an admin') user_id: string;
+}
+
+export class SetMemberRole extends ById({ organization_id: 'The organization', user_id: 'The person' }) {
+  @Field.choice('The new role, not above yours', ORGANIZATION_ROLES, { example: 'member' })
+  role: OrganizationRole;
 }
 
 export class MemberView {

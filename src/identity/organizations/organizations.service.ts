@@ -4,12 +4,11 @@ import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database, UnitOfWork } from '../../platform/database/index.js';
-import { DeletedView, Page } from '../../platform/dto/index.js';
+import { DeletedView, Page, PageInput } from '../../platform/dto/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import {
   CreateOrganization,
-  ListOrganizations,
   OrganizationId,
   OrganizationPage,
   OrganizationView,
@@ -34,10 +33,10 @@ export class OrganizationsService {
     summary: 'List the organizations of the caller',
     effect: 'read',
     permission: 'organization.list',
-    input: ListOrganizations,
+    input: PageInput,
     output: OrganizationPage,
   })
-  async list(actor: Actor, page: ListOrganizations): Promise<Page<OrganizationView>> {
+  async list(actor: Actor, page: PageInput): Promise<Page<OrganizationView>> {
     requireScope(actor, 'organization.list');
     return this.organizations.list(actor, page);
   }

@@ -1,14 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { DeletedView, type Page } from '../../platform/dto/index.js';
+import { ById, DeletedView, ListById, type Page } from '../../platform/dto/index.js';
 import { CreatedKeyView, KeyPage, Keyring, KeyView } from '../keys/index.js';
-import {
-  CreateServiceAccountKey,
-  ListServiceAccountKeys,
-  RotateServiceAccountKey,
-  ServiceAccountKeyId,
-} from './service-accounts.dto.js';
+import { CreateServiceAccountKey, RotateServiceAccountKey } from './service-accounts.dto.js';
 import { ServiceAccountsService } from './service-accounts.service.js';
 
 /** Keys of service accounts, managed by those who may manage the account. All are bound to its organization. */
@@ -26,10 +21,10 @@ export class ServiceAccountKeysService {
     summary: 'List the keys of a service account',
     effect: 'read',
     permission: 'service_account.read',
-    input: ListServiceAccountKeys,
+    input: ListById({ id: 'The service account' }),
     output: KeyPage,
   })
-  async list(actor: Actor, { id, ...page }: ListServiceAccountKeys): Promise<Page<KeyView>> {
+  async list(actor: Actor, { id, ...page }: ListById): Promise<Page<KeyView>> {
     await this.accounts.read(actor, { id });
     return this.keyring.list({ service_account_id: id }, page);
   }
@@ -82,10 +77,10 @@ export class ServiceAccountKeysService {
     effect: 'destructive',
     consequence: 'The key never works again; programs that use it need a new one.',
     permission: 'service_account.manage',
-    input: ServiceAccountKeyId,
+    input: ById({ id: 'The service account', key_id: 'The key' }),
     output: DeletedView,
   })
-  async revoke(actor: Actor, { id, key_id }: ServiceAccountKeyId): Promise<DeletedView> {
+  async revoke(actor: Actor, { id, key_id }: ById<'id' | 'key_id'>): Promise<DeletedView> {
     await this.accounts.requireManageable(actor, id);
     await this.keyring.revoke(actor, { service_account_id: id }, key_id);
     return DeletedView.of(key_id);

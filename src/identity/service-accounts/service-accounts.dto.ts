@@ -1,5 +1,5 @@
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../../platform/access/index.js';
-import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 import { KeyRestrictions } from '../keys/index.js';
 
 const name = { ...NAME, example: 'Deploy bot' };
@@ -21,30 +21,18 @@ export class CreateServiceAccount {
   role?: OrganizationRole;
 }
 
-export class ServiceAccountId {
-  @Field.id('The service account') id: string;
-}
-
-export class UpdateServiceAccount extends ServiceAccountId {
+export class UpdateServiceAccount extends ById({ id: 'The service account' }) {
   @Field.text('Its new name', { ...name, optional: true, shown: true }) name?: string;
 
   @Field.choice('Its new role, not above yours', ORGANIZATION_ROLES, { optional: true, example: 'member' })
   role?: OrganizationRole;
 }
 
-export class ListServiceAccountKeys extends PageInput {
-  @Field.id('The service account') id: string;
-}
-
 export class CreateServiceAccountKey extends KeyRestrictions {
   @Field.id('The service account') id: string;
 }
 
-export class ServiceAccountKeyId extends ServiceAccountId {
-  @Field.id('The key') key_id: string;
-}
-
-export class RotateServiceAccountKey extends ServiceAccountKeyId {
+export class RotateServiceAccountKey extends ById({ id: 'The service account', key_id: 'The key' }) {
   @Field.integer('How long the old key works on, in seconds', {
     min: 0,
     max: 604_800,

@@ -3,14 +3,13 @@ import { type Actor, requireNotAbove } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
-import { DeletedView, type Page } from '../../platform/dto/index.js';
+import { ById, DeletedView, type Page } from '../../platform/dto/index.js';
 import { Forbidden } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { memberRemoved, OrganizationsStore } from '../organizations/index.js';
 import {
   CreateServiceAccount,
   ListServiceAccounts,
-  ServiceAccountId,
   ServiceAccountPage,
   ServiceAccountView,
   UpdateServiceAccount,
@@ -77,10 +76,10 @@ export class ServiceAccountsService {
     summary: 'Read a service account',
     effect: 'read',
     permission: 'service_account.read',
-    input: ServiceAccountId,
+    input: ById({ id: 'The service account' }),
     output: ServiceAccountView,
   })
-  async read(actor: Actor, { id }: ServiceAccountId): Promise<ServiceAccountView> {
+  async read(actor: Actor, { id }: ById): Promise<ServiceAccountView> {
     const { account } = await this.accounts.require(actor, 'service_account.read', id);
     return serviceAccountView(account);
   }
@@ -114,11 +113,11 @@ export class ServiceAccountsService {
     effect: 'expose',
     consequence: 'The service account then acts in your name, with at most your role.',
     permission: 'service_account.manage',
-    input: ServiceAccountId,
+    input: ById({ id: 'The service account' }),
     output: ServiceAccountView,
     commitsAnswer: true,
   })
-  async adopt(actor: Actor, { id }: ServiceAccountId): Promise<ServiceAccountView> {
+  async adopt(actor: Actor, { id }: ById): Promise<ServiceAccountView> {
     const { account } = await this.requireManageable(actor, id);
     if (actor.type !== 'user') throw new Forbidden('Only a person can answer for a service account');
     return this.database.transaction(async unit => {
@@ -136,10 +135,10 @@ export class ServiceAccountsService {
     effect: 'destructive',
     consequence: 'The account and its keys are gone for good; programs that use them stop working.',
     permission: 'service_account.manage',
-    input: ServiceAccountId,
+    input: ById({ id: 'The service account' }),
     output: DeletedView,
   })
-  async delete(actor: Actor, { id }: ServiceAccountId): Promise<DeletedView> {
+  async delete(actor: Actor, { id }: ById): Promise<DeletedView> {
     const { account } = await this.requireManageable(actor, id);
     await this.database.transaction(async unit => {
       await this.events.publish(unit, memberRemoved, {

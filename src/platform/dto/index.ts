@@ -1,3 +1,4 @@
+export { ById } from './by-id.js';
 export { Field, SAMPLE_IDS } from './field.js';
 export { checked, fieldOfParam, Input, InputBesideBody } from './input.js';
 export { LINE, NAME } from './name.js';
@@ -6,6 +7,7 @@ export {
   DeletedView,
   decodeCursor,
   encodeCursor,
+  ListById,
   type Page,
   PageInput,
   PageOf,

@@ -1,6 +1,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import type { Shape } from '#libs/fields/index.js';
 import { Invalid } from '../errors/index.js';
+import { type ById, withIds } from './by-id.js';
 import { Field } from './field.js';
 
 /** What deleting something answers. */
@@ -24,6 +25,11 @@ export class PageInput {
   @Field.text('Where to go on: `next_cursor` of the page before', { optional: true, max: MAX_CURSOR })
   cursor?: string;
 }
+
+/** Input of a list below something: `ListById({ id: 'The chat' })`. */
+export const ListById = <F extends string>(ids: Record<F, string>) =>
+  withIds(class extends PageInput {}, ids);
+export type ListById<F extends string = 'id'> = PageInput & ById<F>;
 
 export interface Page<T> {
   items: T[];

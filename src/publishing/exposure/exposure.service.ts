@@ -1,20 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { OrganizationsStore } from '../../identity/organizations/index.js';
+import { ListOfOrganization, OrganizationsStore } from '../../identity/organizations/index.js';
 import { type Actor, organizationRoleAllows } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import {
-  DEFAULT_LIMIT,
-  decodeCursor,
-  Field,
-  type Page,
-  PageInput,
-  PageOf,
-  pageOf,
-} from '../../platform/dto/index.js';
-
-export class ListExposed extends PageInput {
-  @Field.id('The organization') organization_id: string;
-}
+import { DEFAULT_LIMIT, decodeCursor, Field, type Page, PageOf, pageOf } from '../../platform/dto/index.js';
 
 export class ExposedView {
   @Field.id('Its id, in its own list') id: string;
@@ -89,11 +77,11 @@ export class ExposureService {
     summary: 'List everything of an organization that is reachable from outside, each with how to end it',
     effect: 'read',
     permission: 'exposure.list',
-    input: ListExposed,
+    input: ListOfOrganization,
     output: ExposedPage,
     refuses: { 404: 'No such organization' },
   })
-  async list(actor: Actor, input: ListExposed): Promise<Page<ExposedView>> {
+  async list(actor: Actor, input: ListOfOrganization): Promise<Page<ExposedView>> {
     const { organization_id: organizationId, limit = DEFAULT_LIMIT, cursor } = input;
     const { role } = await this.organizations.require(actor, 'exposure.list', organizationId);
     const [after] = decodeCursor(cursor, 'id');

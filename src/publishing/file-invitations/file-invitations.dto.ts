@@ -1,4 +1,4 @@
-import { Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
+import { ById, Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../../workspaces/core/index.js';
 import { INVITED_ROLES, type InvitedRole } from './file-invitations.store.js';
 
@@ -34,11 +34,7 @@ export class RegisterForFiles extends FileInvitationToken {
   password: string;
 }
 
-export class FileInvitationId {
-  @Field.id('The file invitation') id: string;
-}
-
-export class InvitedPath extends FileInvitationId {
+export class InvitedPath extends ById({ id: 'The file invitation' }) {
   @Field.text('A path below what is shared; absent or empty: that itself', BELOW) path?: string;
 }
 

@@ -13,13 +13,12 @@ import {
 import { Action, Subject } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
-import { DeletedView, type Page } from '../../platform/dto/index.js';
+import { ById, DeletedView, type Page } from '../../platform/dto/index.js';
 import { Conflict, Forbidden } from '../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../../workspaces/core/index.js';
 import {
   CreateFileInvitation,
   DeclinedFilesView,
-  FileInvitationId,
   FileInvitationPage,
   FileInvitationToken,
   FileInvitationView,
@@ -171,10 +170,10 @@ export class FileInvitationsService {
     effect: 'destructive',
     consequence: 'Whoever was invited loses access at once; to give it back they have to be invited anew.',
     permission: 'share.revoke',
-    input: FileInvitationId,
+    input: ById({ id: 'The file invitation' }),
     output: DeletedView,
   })
-  async revoke(actor: Actor, { id }: FileInvitationId): Promise<DeletedView> {
+  async revoke(actor: Actor, { id }: ById): Promise<DeletedView> {
     const row = await this.invitations.require(actor, id);
     requireScope(actor, 'share.revoke');
     const { role_there: role, features_off } = row;

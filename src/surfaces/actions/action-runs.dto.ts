@@ -24,10 +24,6 @@ export class ListActionRuns extends PageInput {
   @Field.time('Only before this time', { optional: true }) to?: string;
 }
 
-export class ActionRunId {
-  @Field.id('The run') id: string;
-}
-
 export class ActionActorView {
   @Field.choice('What it is', ['user', 'service_account']) type: string;
   @Field.id('Who it is') id: string;

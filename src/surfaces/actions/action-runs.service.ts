@@ -2,14 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import type { Page } from '../../platform/dto/index.js';
+import { ById } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import {
-  ActionRunId,
-  ActionRunPage,
-  ActionRunSummary,
-  ActionRunView,
-  ListActionRuns,
-} from './action-runs.dto.js';
+import { ActionRunPage, ActionRunSummary, ActionRunView, ListActionRuns } from './action-runs.dto.js';
 import { ActionRunsStore, summaryOf } from './action-runs.store.js';
 
 /** What was run through the catalog, by whatever caller: one ledger. */
@@ -38,10 +33,10 @@ export class ActionRunsService {
     summary: 'Read one run of an action, with its input and output',
     effect: 'read',
     permission: 'action_run.read',
-    input: ActionRunId,
+    input: ById({ id: 'The run' }),
     output: ActionRunView,
   })
-  async read(actor: Actor, { id }: ActionRunId): Promise<ActionRunView> {
+  async read(actor: Actor, { id }: ById): Promise<ActionRunView> {
     requireScope(actor, 'action_run.read');
     const row = await this.runs.find(actor, id);
     if (!row) throw new NotFound('No such run of an action');

@@ -48,6 +48,11 @@ export class WorkspaceId {
   @Field.id('The workspace') workspace_id: string;
 }
 
+/** Input of a list over all workspaces that the caller sees. */
+export class ListAcrossWorkspaces extends PageInput {
+  @Field.id('Only those of this workspace', { optional: true }) workspace_id?: string;
+}
+
 export class ListOfWorkspace extends PageInput {
   @Field.id('The workspace') workspace_id: string;
 }

@@ -1,12 +1,10 @@
 import { ORGANIZATION_ROLES, WORKSPACE_ROLES, type WorkspaceRole } from '../../platform/access/index.js';
-import { Field, PageOf } from '../../platform/dto/index.js';
-import { WorkspaceId } from '../core/index.js';
+import { ById, Field, PageOf } from '../../platform/dto/index.js';
 
-export class WorkspaceMemberId extends WorkspaceId {
-  @Field.id('The person or service account') user_id: string;
-}
-
-export class PutWorkspaceMember extends WorkspaceMemberId {
+export class PutWorkspaceMember extends ById({
+  workspace_id: 'The workspace',
+  user_id: 'The person or service account',
+}) {
   @Field.choice('Role in the workspace', WORKSPACE_ROLES, { example: 'editor' }) role: WorkspaceRole;
 }
 

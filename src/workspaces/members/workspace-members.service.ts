@@ -4,13 +4,12 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type Row } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { ListOfWorkspace, WorkspacesStore } from '../core/index.js';
 import {
   PutWorkspaceMember,
-  WorkspaceMemberId,
   WorkspaceMemberPage,
   WorkspaceMemberRemovedView,
   WorkspaceMemberView,
@@ -83,13 +82,13 @@ export class WorkspaceMembersService implements OnModuleInit {
     effect: 'destructive',
     consequence: 'They lose access at once; they can be added again.',
     permission: 'workspace.members',
-    input: WorkspaceMemberId,
+    input: ById({ workspace_id: 'The workspace', user_id: 'The person or service account' }),
     output: WorkspaceMemberRemovedView,
     refuses: { 409: 'They made the workspace' },
   })
   async remove(
     actor: Actor,
-    { workspace_id, user_id }: WorkspaceMemberId,
+    { workspace_id, user_id }: ById<'workspace_id' | 'user_id'>,
   ): Promise<WorkspaceMemberRemovedView> {
     await this.database.transaction(async unit => {
       const workspace = await this.workspaces.requireLocked(unit, actor, 'workspace.members', workspace_id);

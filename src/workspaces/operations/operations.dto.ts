@@ -1,11 +1,7 @@
-import { Field } from '../../platform/dto/index.js';
+import { ById, Field } from '../../platform/dto/index.js';
 import { OPERATION_STATES, type Operation } from './operations.store.js';
 
-export class OperationId {
-  @Field.id('The operation') id: string;
-}
-
-export class WatchOperation extends OperationId {
+export class WatchOperation extends ById({ id: 'The operation' }) {
   @Field.integer('Only what follows this number', { min: 0, optional: true, example: 3 }) after?: number;
 }
 

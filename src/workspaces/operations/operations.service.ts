@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, requireScope, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { Database } from '../../platform/database/index.js';
+import { ById } from '../../platform/dto/index.js';
 import { Forbidden, NotFound, unseenAs } from '../../platform/errors/index.js';
 import type { EventLog, LogPage, Watched } from '../../platform/streams/index.js';
 import type { Topic } from '../../platform/topics/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../core/index.js';
-import { OperationId, OperationView, operationView, WatchOperation } from './operations.dto.js';
+import { OperationView, operationView, WatchOperation } from './operations.dto.js';
 import { isOver, type Operation, OperationsStore, operationTopic } from './operations.store.js';
 
 /** The state of an operation; a watcher sees only the latest. */
@@ -46,11 +47,11 @@ export class OperationsService {
     summary: 'Tell how a long operation stands',
     effect: 'read',
     permission: 'workspace.read',
-    input: OperationId,
+    input: ById({ id: 'The operation' }),
     output: OperationView,
     refuses: { 404: 'No such operation' },
   })
-  async read(actor: Actor, { id }: OperationId): Promise<OperationView> {
+  async read(actor: Actor, { id }: ById): Promise<OperationView> {
     return operationView(await this.require(actor, id));
   }
 
@@ -77,12 +78,12 @@ export class OperationsService {
     summary: 'Cancel a long operation; what it made so far is removed',
     effect: 'write',
     permission: 'workspace.read',
-    input: OperationId,
+    input: ById({ id: 'The operation' }),
     output: OperationView,
     commitsAnswer: true,
     refuses: { 404: 'No such operation' },
   })
-  async cancel(actor: Actor, { id }: OperationId): Promise<OperationView> {
+  async cancel(actor: Actor, { id }: ById): Promise<OperationView> {
     const row = await this.require(actor, id);
     if (row.actor_id !== actor.id) throw new Forbidden('Only who began an operation can cancel it');
     return this.database.transaction(async unit => {

@@ -3,6 +3,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
 import {
+  ById,
   DEFAULT_LIMIT,
   DeletedView,
   decodeCursor,
@@ -12,13 +13,9 @@ import {
   pageOf,
 } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import { FeatureEnds, ListOfWorkspace, WorkspaceId, WorkspacesStore } from '../core/index.js';
+import { FeatureEnds, ListOfWorkspace, WorkspacesStore } from '../core/index.js';
 import { RunningSandboxes } from './running-sandboxes.js';
 import { type RunningSandboxRow, SANDBOX_CALLERS, SANDBOX_KINDS } from './running-sandboxes.store.js';
-
-export class SandboxRef extends WorkspaceId {
-  @Field.id('The sandbox') sandbox_id: string;
-}
 
 export class SandboxCallerView {
   @Field.choice(
@@ -100,11 +97,14 @@ export class SandboxControlService implements OnModuleInit {
     consequence:
       'Processes are killed, and what they had only in memory or outside the workspace is lost; the files of the workspace stay.',
     permission: 'sandbox.end',
-    input: SandboxRef,
+    input: ById({ workspace_id: 'The workspace', sandbox_id: 'The sandbox' }),
     output: DeletedView,
     refuses: { 404: 'No such workspace, or nothing that runs' },
   })
-  async end(actor: Actor, { workspace_id, sandbox_id }: SandboxRef): Promise<DeletedView> {
+  async end(
+    actor: Actor,
+    { workspace_id, sandbox_id }: ById<'workspace_id' | 'sandbox_id'>,
+  ): Promise<DeletedView> {
     await this.workspaces.require(actor, 'sandbox.end', workspace_id);
     if (!(await this.running.end(workspace_id, sandbox_id))) throw new NotFound('No such sandbox is running');
     return { id: sandbox_id, deleted: true };

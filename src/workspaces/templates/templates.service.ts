@@ -4,7 +4,7 @@ import { type Actor, type OrganizationPermission, requireScope } from '../../pla
 import { Action, Subject } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
+import { ById, DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
 import { Forbidden, unseenAs } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
@@ -13,7 +13,6 @@ import { removeTemplateFiles } from './records/template-folders.js';
 import { templateView, versionView } from './records/template-views.js';
 import {
   ListTemplates,
-  TemplateId,
   TemplatePage,
   type TemplateView,
   UpdateTemplate,
@@ -64,11 +63,11 @@ export class TemplatesService implements OnModuleInit {
     summary: 'Read a template with its versions, and with the findings of those that are blocked',
     effect: 'read',
     permission: 'template.read',
-    input: TemplateId,
+    input: ById({ id: 'The template' }),
     output: WholeTemplateView,
     refuses: { 404: 'No such template' },
   })
-  async read(actor: Actor, { id }: TemplateId): Promise<WholeTemplateView> {
+  async read(actor: Actor, { id }: ById): Promise<WholeTemplateView> {
     requireScope(actor, 'template.read');
     const template = await this.templates.require(actor, id);
     const versions = await this.templates.versions(id);
@@ -114,11 +113,11 @@ export class TemplatesService implements OnModuleInit {
     effect: 'destructive',
     consequence: 'Its versions are gone for good, and no more workspaces are made of it.',
     permission: 'template.delete',
-    input: TemplateId,
+    input: ById({ id: 'The template' }),
     output: DeletedView,
     refuses: { 404: 'No such template' },
   })
-  async delete(actor: Actor, { id }: TemplateId): Promise<DeletedView> {
+  async delete(actor: Actor, { id }: ById): Promise<DeletedView> {
     const { organization_id, name, slug } = await this.requireIn(actor, 'template.delete', id);
     await this.database.deletion(async unit => {
       await this.templates.remove(unit, id);

@@ -1,4 +1,4 @@
-import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
+import { ById, Field, PageInput, PageOf } from '../../../platform/dto/index.js';
 import { WorkspaceId } from '../../../workspaces/core/index.js';
 import { TRIGGER_KINDS } from '../file/index.js';
 import {
@@ -69,10 +69,6 @@ export class DeployAutomation extends AutomationFile {
   run_as?: string;
 }
 
-export class DeploymentId {
-  @Field.id('The deployment') id: string;
-}
-
 export class ListDeployments extends PageInput {
   @Field.id('Only those of this workspace', { optional: true }) workspace_id?: string;
 
@@ -85,11 +81,11 @@ export class StopDeployment extends AutomationFile {
   cancel_runs?: boolean;
 }
 
-export class PauseDeployment extends DeploymentId {
+export class PauseDeployment extends ById({ id: 'The deployment' }) {
   @Field.text('Why, for those who look at it later', { ...REASON, optional: true }) reason?: string;
 }
 
-export class RollBackDeployment extends DeploymentId {
+export class RollBackDeployment extends ById({ id: 'The deployment' }) {
   @Field.integer('The version that is to be live', { min: 1, max: 1_000_000, example: 1 }) version: number;
 }
 
@@ -192,11 +188,7 @@ export class DeployedView extends DeploymentView {
 
 export const DeploymentPage = PageOf(DeploymentView, 'AutomationDeploymentPage');
 
-export class ListVersions extends PageInput {
-  @Field.id('The deployment') id: string;
-}
-
-export class VersionId extends DeploymentId {
+export class VersionId extends ById({ id: 'The deployment' }) {
   @Field.integer('Its number', { min: 1, max: 1_000_000, example: 1 }) number: number;
 }
 
@@ -252,16 +244,12 @@ export class TriggerAutomation extends AutomationFile {
   wait?: number;
 }
 
-export class AutomationRunId {
-  @Field.id('The run') id: string;
-}
-
-export class ReadAutomationRun extends AutomationRunId {
+export class ReadAutomationRun extends ById({ id: 'The run' }) {
   @Field.integer('Seconds to wait for its end', { min: 0, max: 60, optional: true, default: 0, example: 30 })
   wait?: number;
 }
 
-export class WatchAutomationRun extends AutomationRunId {
+export class WatchAutomationRun extends ById({ id: 'The run' }) {
   @Field.integer('Only events after this number; instead of Last-Event-ID', {
     min: 0,
     max: 2_147_483_647,
@@ -298,7 +286,7 @@ export class AutomationEventView {
   @Field.time('When it happened') time: string;
 }
 
-export class ReplayRun extends AutomationRunId {
+export class ReplayRun extends ById({ id: 'The run' }) {
   @Field.choice('The version that it ran then, or the one that is live now', ['same', 'live'], {
     optional: true,
     default: 'same',
@@ -413,11 +401,7 @@ export class ListDeliveries extends PageInput {
   state?: (typeof DELIVERY_STATES)[number];
 }
 
-export class DeliveryId {
-  @Field.id('The delivery') id: string;
-}
-
-export class ReplayDelivery extends DeliveryId {
+export class ReplayDelivery extends ById({ id: 'The delivery' }) {
   @Field.choice('The version that is live now, or the one that was when it came', ['live', 'same'], {
     optional: true,
     default: 'live',

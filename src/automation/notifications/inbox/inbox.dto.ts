@@ -13,10 +13,6 @@ export class ListNotifications extends PageInput {
   archived?: boolean;
 }
 
-export class NotificationId {
-  @Field.id('The notification') id: string;
-}
-
 export class ReadAllNotifications {
   @Field.time('Only those from before this time', { optional: true }) before?: string;
   @Field.choice('Only those of this category', CATEGORIES, { optional: true }) category?: string;

@@ -2,14 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, requireScope } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import type { Watched } from '../../../platform/streams/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { inboxTopic } from '../types/index.js';
 import {
   ListNotifications,
-  NotificationId,
   NotificationPage,
   NotificationView,
   notificationView,
@@ -24,7 +23,7 @@ const NONE = 'No such notification';
 const ABOUT_ONE = {
   effect: 'write',
   permission: 'notification.write',
-  input: NotificationId,
+  input: ById({ id: 'The notification' }),
   output: NotificationView,
   commitsAnswer: true,
   refuses: { 404: NONE },
@@ -65,7 +64,7 @@ export class InboxService {
     summary: 'Mark a notification as read',
     ...ABOUT_ONE,
   })
-  read(actor: Actor, { id }: NotificationId): Promise<NotificationView> {
+  read(actor: Actor, { id }: ById): Promise<NotificationView> {
     return this.mark(actor, id, 'read');
   }
 
@@ -75,7 +74,7 @@ export class InboxService {
     summary: 'Mark a notification as unread',
     ...ABOUT_ONE,
   })
-  unread(actor: Actor, { id }: NotificationId): Promise<NotificationView> {
+  unread(actor: Actor, { id }: ById): Promise<NotificationView> {
     return this.mark(actor, id, 'unread');
   }
 
@@ -85,7 +84,7 @@ export class InboxService {
     summary: 'Put a notification away',
     ...ABOUT_ONE,
   })
-  archive(actor: Actor, { id }: NotificationId): Promise<NotificationView> {
+  archive(actor: Actor, { id }: ById): Promise<NotificationView> {
     return this.mark(actor, id, 'archive');
   }
 

@@ -3,18 +3,16 @@ import type { Actor } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Database, iso, isoOrNull, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import type { Page } from '../../../platform/dto/index.js';
+import { ById, ListById } from '../../../platform/dto/index.js';
 import { Conflict, Invalid } from '../../../platform/errors/index.js';
 import { EndpointsStore } from './endpoints.store.js';
 import { type AttemptRow, KEPT_DAYS, MessagesStore } from './messages.store.js';
 import { messageBody, webhookIdOf } from './standard-webhooks.js';
 import {
-  ListWebhookAttempts,
   RecoveredView,
   RecoverWebhook,
-  WebhookAttemptId,
   WebhookAttemptPage,
   type WebhookAttemptView,
-  WebhookId,
   WebhookMessageView,
 } from './webhooks.dto.js';
 
@@ -37,12 +35,12 @@ export class WebhookMessagesService {
     summary: 'Send a message of the type `webhook.test`; the attempts of the webhook tell how it went',
     effect: 'write',
     permission: 'webhook.manage',
-    input: WebhookId,
+    input: ById({ id: 'The webhook' }),
     output: WebhookMessageView,
     commitsAnswer: true,
     refuses: { 409: 'It is disabled' },
   })
-  async test(actor: Actor, { id: endpoint_id }: WebhookId): Promise<WebhookMessageView> {
+  async test(actor: Actor, { id: endpoint_id }: ById): Promise<WebhookMessageView> {
     return this.sending(actor, endpoint_id, async unit => {
       const event_key = `${TEST_TYPE}:${newId()}`;
       const body = messageBody(TEST_TYPE, new Date(), { webhook_id: endpoint_id });
@@ -64,10 +62,10 @@ export class WebhookMessagesService {
     summary: 'List the attempts to send to a webhook, newest first; they are kept for 30 days',
     effect: 'read',
     permission: 'webhook.read',
-    input: ListWebhookAttempts,
+    input: ListById({ id: 'The webhook' }),
     output: WebhookAttemptPage,
   })
-  async listAttempts(actor: Actor, { id, ...page }: ListWebhookAttempts): Promise<Page<WebhookAttemptView>> {
+  async listAttempts(actor: Actor, { id, ...page }: ListById): Promise<Page<WebhookAttemptView>> {
     await this.endpoints.require(actor, 'webhook.read', id);
     return this.messages.attempts(id, page, attemptView);
   }
@@ -100,12 +98,12 @@ export class WebhookMessagesService {
     summary: 'Send again, at once, what an attempt sent',
     effect: 'write',
     permission: 'webhook.manage',
-    input: WebhookAttemptId,
+    input: ById({ id: 'The attempt' }),
     output: WebhookMessageView,
     commitsAnswer: true,
     refuses: { 409: 'The webhook is disabled' },
   })
-  async resend(actor: Actor, { id }: WebhookAttemptId): Promise<WebhookMessageView> {
+  async resend(actor: Actor, { id }: ById): Promise<WebhookMessageView> {
     const endpoint = await this.endpoints.requireOfAttempt(actor, 'webhook.manage', id);
     return this.sending(actor, endpoint.id, async unit =>
       unit.answers({ webhook_id: webhookIdOf(await this.messages.resend(unit, id)) }),

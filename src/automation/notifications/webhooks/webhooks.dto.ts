@@ -1,4 +1,4 @@
-import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
+import { ById, Field, PageInput, PageOf } from '../../../platform/dto/index.js';
 import { CATEGORIES, TYPE_NAMES } from '../types/index.js';
 
 /** What a webhook can be limited to. */
@@ -16,10 +16,6 @@ export class ListWebhooks extends PageInput {
     },
   )
   organization_id?: string;
-}
-
-export class WebhookId {
-  @Field.id('The webhook') id: string;
 }
 
 /** What is sent where. */
@@ -49,16 +45,8 @@ export class UpdateWebhook extends WebhookFields {
   url?: string;
 }
 
-export class ListWebhookAttempts extends PageInput {
-  @Field.id('The webhook') id: string;
-}
-
-export class RecoverWebhook extends WebhookId {
+export class RecoverWebhook extends ById({ id: 'The webhook' }) {
   @Field.time('From when on, at most 30 days ago', { example: '2026-11-21T09:30:00.000Z' }) since: string;
-}
-
-export class WebhookAttemptId {
-  @Field.id('The attempt') id: string;
 }
 
 export class WebhookView {

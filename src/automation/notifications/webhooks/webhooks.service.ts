@@ -5,7 +5,7 @@ import { type Actor, requireScope } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Database, iso, isoOrNull, type UnitOfWork } from '../../../platform/database/index.js';
-import { DeletedView, type Page } from '../../../platform/dto/index.js';
+import { ById, DeletedView, type Page } from '../../../platform/dto/index.js';
 import { Conflict, Forbidden } from '../../../platform/errors/index.js';
 import { requireReachable } from '../channels/index.js';
 import { type EndpointRow, EndpointsStore } from './endpoints.store.js';
@@ -13,7 +13,6 @@ import {
   CreateWebhook,
   ListWebhooks,
   UpdateWebhook,
-  WebhookId,
   WebhookPage,
   WebhookView,
   WebhookWithSecretView,
@@ -92,10 +91,10 @@ export class WebhooksService {
     summary: 'Read a webhook, without its secret',
     effect: 'read',
     permission: 'webhook.read',
-    input: WebhookId,
+    input: ById({ id: 'The webhook' }),
     output: WebhookView,
   })
-  async read(actor: Actor, { id }: WebhookId): Promise<WebhookView> {
+  async read(actor: Actor, { id }: ById): Promise<WebhookView> {
     return webhookView(await this.endpoints.require(actor, 'webhook.read', id));
   }
 
@@ -131,10 +130,10 @@ export class WebhooksService {
     effect: 'destructive',
     consequence: 'Nothing is sent there any more; its secret and the record of its attempts are gone.',
     permission: 'webhook.manage',
-    input: WebhookId,
+    input: ById({ id: 'The webhook' }),
     output: DeletedView,
   })
-  async delete(actor: Actor, { id }: WebhookId): Promise<DeletedView> {
+  async delete(actor: Actor, { id }: ById): Promise<DeletedView> {
     return this.changing(actor, id, 'webhook.delete', async unit => {
       await this.endpoints.delete(unit, id);
       return DeletedView.of(id);
@@ -149,11 +148,11 @@ export class WebhooksService {
     effect: 'expose',
     consequence: 'Whoever reads the answer can sign messages that the receiver takes for ours.',
     permission: 'webhook.manage',
-    input: WebhookId,
+    input: ById({ id: 'The webhook' }),
     output: WebhookWithSecretView,
     commitsAnswer: true,
   })
-  async rotate(actor: Actor, { id }: WebhookId): Promise<WebhookWithSecretView> {
+  async rotate(actor: Actor, { id }: ById): Promise<WebhookWithSecretView> {
     return this.changing(actor, id, 'webhook.rotate', async unit => {
       const { row, secret } = await this.endpoints.rotate(unit, id);
       return unit.answers({ ...webhookView(row), signing_secret: secret });
@@ -168,11 +167,11 @@ export class WebhooksService {
     effect: 'expose',
     consequence: 'Whoever runs that address learns again what happens.',
     permission: 'webhook.manage',
-    input: WebhookId,
+    input: ById({ id: 'The webhook' }),
     output: WebhookView,
     commitsAnswer: true,
   })
-  async enable(actor: Actor, { id }: WebhookId): Promise<WebhookView> {
+  async enable(actor: Actor, { id }: ById): Promise<WebhookView> {
     return this.changing(actor, id, 'webhook.enable', async unit => {
       const enabled = { state: 'enabled', disabled_reason: null, failing_since: null } as const;
       return unit.answers(webhookView(await this.endpoints.change(unit, id, enabled)));

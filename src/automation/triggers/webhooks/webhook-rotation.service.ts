@@ -3,11 +3,12 @@ import type { Actor } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Database, databaseTime } from '../../../platform/database/index.js';
+import { ById } from '../../../platform/dto/index.js';
 import { Invalid, NotFound } from '../../../platform/errors/index.js';
 import { DeploymentsStore, type TriggerRow, TriggerSecretView } from '../../automation/index.js';
 import { HooksStore } from './hooks.store.js';
 import { OVERLAP_MS, WebhookSecrets } from './webhook-secrets.js';
-import { ClosedWebhookView, RotateSecret, WebhookTriggerId } from './webhooks.dto.js';
+import { ClosedWebhookView, RotateSecret } from './webhooks.dto.js';
 
 /** Replaces the secrets and the addresses of webhooks. */
 @Injectable()
@@ -64,10 +65,10 @@ export class WebhookRotation {
     effect: 'destructive',
     consequence: 'Those who have the address can start the automation no more.',
     permission: 'automation.manage',
-    input: WebhookTriggerId,
+    input: ById({ trigger_id: 'The trigger, a webhook' }),
     output: ClosedWebhookView,
   })
-  async close(actor: Actor, { trigger_id }: WebhookTriggerId): Promise<ClosedWebhookView> {
+  async close(actor: Actor, { trigger_id }: ById<'trigger_id'>): Promise<ClosedWebhookView> {
     const hook = await this.hooks.require(actor, 'automation.manage', trigger_id);
     await this.database.transaction(async unit => {
       await this.deployments.lock(unit, hook.deployment_id);

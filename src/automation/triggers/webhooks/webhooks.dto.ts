@@ -16,10 +16,6 @@ export class RotateSecret {
   @Field.boolean('Give it a new address instead', { optional: true, default: false }) address?: boolean;
 }
 
-export class WebhookTriggerId {
-  @Field.id('The trigger, a webhook') trigger_id: string;
-}
-
 export class ClosedWebhookView {
   @Field.id('The trigger') trigger_id: string;
   @Field.id('The deployment that it started') deployment_id: string;

@@ -1,4 +1,4 @@
-import { Field, NAME, PageInput, PageOf, SAMPLE_IDS } from '../../../platform/dto/index.js';
+import { ById, Field, NAME, PageInput, PageOf, SAMPLE_IDS } from '../../../platform/dto/index.js';
 import { METHODS } from '../paths/request-path.js';
 import { AUTHS, ProviderDefinition } from '../providers/definition.js';
 import { CONNECTION_STATES, type ConnectionState } from '../records/connections.store.js';
@@ -117,11 +117,7 @@ export class ListIntegrations extends PageInput {
   @Field.choice('In this state', CONNECTION_STATES, { optional: true }) state?: ConnectionState;
 }
 
-export class IntegrationId {
-  @Field.id('The connection') id: string;
-}
-
-export class UpdateIntegration extends IntegrationId {
+export class UpdateIntegration extends ById({ id: 'The connection' }) {
   @Field.text('What to call it', { ...name, optional: true }) name?: string;
 
   @Field.record('Other values of what was typed: a new key, say; those that are left out stay', {
@@ -132,7 +128,7 @@ export class UpdateIntegration extends IntegrationId {
   fields?: Record<string, unknown>;
 }
 
-export class AuthorizeIntegration extends IntegrationId {
+export class AuthorizeIntegration extends ById({ id: 'The connection' }) {
   @Field.text('Scopes to ask for; absent: those that it has', { ...SCOPES, optional: true })
   scopes?: string[];
 
@@ -181,7 +177,7 @@ export class IntegrationGrant {
   permissions?: Record<string, unknown>;
 }
 
-export class SetIntegrationGrants extends IntegrationId {
+export class SetIntegrationGrants extends ById({ id: 'The connection' }) {
   @Field.object('Where it may be used, and for what; others that you see lose it', () => IntegrationGrant, {
     list: true,
     example: [{ workspace_id: SAMPLE_IDS.workspace_id }],

@@ -1,10 +1,4 @@
-import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
-
-export class ListGrants extends PageInput {}
-
-export class GrantId {
-  @Field.id('The grant') id: string;
-}
+import { Field, PageOf } from '../../../platform/dto/index.js';
 
 export class GrantView {
   @Field.id('The grant') id: string;

@@ -3,9 +3,9 @@ import { type Actor, requireScope } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { DeletedView, type Page } from '../../../platform/dto/index.js';
+import { ById, DeletedView, type Page, PageInput } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
-import { GrantId, GrantPage, GrantView, ListGrants } from './grants.dto.js';
+import { GrantPage, GrantView } from './grants.dto.js';
 import { GrantsStore } from './grants.store.js';
 
 /** The applications that the caller let in. */
@@ -23,10 +23,10 @@ export class GrantsService {
     summary: 'List the applications that you let in, oldest first',
     effect: 'read',
     permission: 'grant.read',
-    input: ListGrants,
+    input: PageInput,
     output: GrantPage,
   })
-  async list(actor: Actor, page: ListGrants): Promise<Page<GrantView>> {
+  async list(actor: Actor, page: PageInput): Promise<Page<GrantView>> {
     requireScope(actor, 'grant.read');
     return this.grants.listOf(actor.id, page);
   }
@@ -39,10 +39,10 @@ export class GrantsService {
     effect: 'destructive',
     consequence: 'The application has to be let in anew to go on.',
     permission: 'grant.revoke',
-    input: GrantId,
+    input: ById({ id: 'The grant' }),
     output: DeletedView,
   })
-  async revoke(actor: Actor, { id }: GrantId): Promise<DeletedView> {
+  async revoke(actor: Actor, { id }: ById): Promise<DeletedView> {
     requireScope(actor, 'grant.revoke');
     await this.database.transaction(async unit => {
       const grant = await this.grants.deleteOf(unit, actor.id, id);

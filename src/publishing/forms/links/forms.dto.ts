@@ -1,4 +1,4 @@
-import { Field, PageOf } from '../../../platform/dto/index.js';
+import { ById, Field, PageOf } from '../../../platform/dto/index.js';
 import { WorkspaceId } from '../../../workspaces/core/index.js';
 
 const PATH = { min: 1, max: 4096, example: 'forms/feedback.form' };
@@ -12,10 +12,6 @@ export class FormPath extends WorkspaceId {
   @Field.text('The .form file', PATH) path: string;
 }
 
-export class FormId {
-  @Field.id('The form') id: string;
-}
-
 export class ShareForm extends FormPath {
   @Field.time(EXPIRES, TIME_OR_NEVER) expires_at?: string | null;
 
@@ -23,7 +19,7 @@ export class ShareForm extends FormPath {
   password?: string | null;
 }
 
-export class UpdateForm extends FormId {
+export class UpdateForm extends ById({ id: 'The form' }) {
   @Field.boolean('Whether it takes no responses for now', { optional: true, shown: true }) paused?: boolean;
   @Field.text('Where its file is now, if that was moved', { ...PATH, optional: true }) path?: string;
   @Field.boolean('Give it a new link; the one before never works again', { optional: true }) rotate?: boolean;

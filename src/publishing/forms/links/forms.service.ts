@@ -11,7 +11,14 @@ import { Action, Subject } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import {
+  ById,
+  DEFAULT_LIMIT,
+  DeletedView,
+  decodeCursor,
+  type Page,
+  pageOf,
+} from '../../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
 import { ListOfWorkspace, type VisibleWorkspace, WorkspacesStore } from '../../../workspaces/core/index.js';
 import { LinkAccess } from '../../exposure/index.js';
@@ -19,7 +26,7 @@ import { type AskedFormRow, type FormChanges, FormsStore } from '../records/form
 import { FileToShare } from './file-to-share.js';
 import { formPathOf } from './form-checks.service.js';
 import { FormViews } from './form-views.js';
-import { FormId, FormPage, FormView, ShareForm, UpdateForm } from './forms.dto.js';
+import { FormPage, FormView, ShareForm, UpdateForm } from './forms.dto.js';
 
 /** Forms, which people without an account fill in. */
 @Injectable()
@@ -108,10 +115,10 @@ export class FormsService {
     summary: 'Read a form: its address, state, and how many responses it has',
     effect: 'read',
     permission: 'form.read',
-    input: FormId,
+    input: ById({ id: 'The form' }),
     output: FormView,
   })
-  async read(actor: Actor, { id }: FormId): Promise<FormView> {
+  async read(actor: Actor, { id }: ById): Promise<FormView> {
     const row = await this.forms.require(actor, id);
     requireRole(actor, row, 'form.read');
     return this.views.of(actor, { ...row, ...(await this.files.current(row)) });
@@ -168,11 +175,11 @@ export class FormsService {
     effect: 'destructive',
     consequence: 'The link never works again, and what was taken for spam is deleted.',
     permission: 'form.manage',
-    input: FormId,
+    input: ById({ id: 'The form' }),
     output: DeletedView,
     refuses: { 409: 'Responses are not in their file yet' },
   })
-  async delete(actor: Actor, { id }: FormId): Promise<DeletedView> {
+  async delete(actor: Actor, { id }: ById): Promise<DeletedView> {
     await this.database.transaction(async unit => {
       requireScope(actor, 'form.manage');
       await this.forms.lock(unit, id);

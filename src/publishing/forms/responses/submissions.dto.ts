@@ -1,5 +1,4 @@
-import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
-import { FormId } from '../links/forms.dto.js';
+import { ById, Field, PageInput, PageOf } from '../../../platform/dto/index.js';
 
 const STATES = ['received', 'written', 'spam'] as const;
 const STATE =
@@ -10,11 +9,7 @@ export class ListSubmissions extends PageInput {
   @Field.choice(STATE, STATES, { optional: true, shown: true }) state?: (typeof STATES)[number];
 }
 
-export class SubmissionId extends FormId {
-  @Field.id('The response') submission_id: string;
-}
-
-export class ExportForm extends FormId {
+export class ExportForm extends ById({ id: 'The form' }) {
   @Field.choice('As a table or as JSON', ['csv', 'json'], { optional: true, default: 'csv' })
   format?: 'csv' | 'json';
 

@@ -3,23 +3,23 @@ import type { Actor, WorkspacePermission } from '../../../platform/access/index.
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Database, iso, isoOrNull, type UnitOfWork } from '../../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import {
+  ById,
+  DEFAULT_LIMIT,
+  DeletedView,
+  decodeCursor,
+  type Page,
+  pageOf,
+} from '../../../platform/dto/index.js';
 import { Conflict, NotFound } from '../../../platform/errors/index.js';
 import { Topics } from '../../../platform/topics/index.js';
-import { FormId } from '../links/forms.dto.js';
 import { requireRole, targetOf } from '../links/forms.service.js';
 import { StagedFiles } from '../receiving/staged-files.js';
 import { type AskedFormRow, FormsStore } from '../records/forms.store.js';
 import { type SubmissionRow, SubmissionsStore, submissionsTopic } from '../records/submissions.store.js';
 import { WaitingStore } from '../records/waiting.store.js';
 import { pathOf } from './response-batch.js';
-import {
-  ListSubmissions,
-  RebuildView,
-  SubmissionId,
-  SubmissionPage,
-  SubmissionView,
-} from './submissions.dto.js';
+import { ListSubmissions, RebuildView, SubmissionPage, SubmissionView } from './submissions.dto.js';
 
 /** What was handed in through forms, as it is kept beside their files. */
 @Injectable()
@@ -66,12 +66,12 @@ export class SubmissionsService {
     summary: 'Accept a response that was taken for spam: it is written to the file like any other',
     effect: 'write',
     permission: 'form.manage',
-    input: SubmissionId,
+    input: ById({ id: 'The form', submission_id: 'The response' }),
     output: SubmissionView,
     commitsAnswer: true,
     refuses: { 409: 'It is not taken for spam' },
   })
-  async accept(actor: Actor, { id, submission_id }: SubmissionId): Promise<SubmissionView> {
+  async accept(actor: Actor, { id, submission_id }: ById<'id' | 'submission_id'>): Promise<SubmissionView> {
     const form = await this.require(actor, 'form.manage', id);
     return this.database.transaction(async unit => {
       await this.requireRow(id, submission_id, unit);
@@ -91,10 +91,10 @@ export class SubmissionsService {
     effect: 'destructive',
     consequence: 'What is not in the file yet is gone, with files that came with it.',
     permission: 'form.manage',
-    input: SubmissionId,
+    input: ById({ id: 'The form', submission_id: 'The response' }),
     output: DeletedView,
   })
-  async delete(actor: Actor, { id, submission_id }: SubmissionId): Promise<DeletedView> {
+  async delete(actor: Actor, { id, submission_id }: ById<'id' | 'submission_id'>): Promise<DeletedView> {
     const form = await this.require(actor, 'form.manage', id);
     await this.database.transaction(async unit => {
       await this.requireRow(id, submission_id, unit);
@@ -112,11 +112,11 @@ export class SubmissionsService {
     summary: 'Look for all kept responses in the file of a form, and add those that are missing',
     effect: 'write',
     permission: 'form.manage',
-    input: FormId,
+    input: ById({ id: 'The form' }),
     output: RebuildView,
     commitsAnswer: true,
   })
-  async rebuild(actor: Actor, { id }: FormId): Promise<RebuildView> {
+  async rebuild(actor: Actor, { id }: ById): Promise<RebuildView> {
     const form = await this.require(actor, 'form.manage', id);
     return this.database.transaction(async unit => {
       await this.waiting.hurry(unit, id);

@@ -1,4 +1,4 @@
-import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
+import { ById, Field, PageOf } from '../../../platform/dto/index.js';
 import { WorkspaceId } from '../../../workspaces/core/index.js';
 import { ALLOWANCES, type Allowance } from '../../exposure/index.js';
 
@@ -10,14 +10,6 @@ const EXPIRES = 'When the link ends; null for never';
 const PASSWORD = { min: 4, max: 256, format: 'password', example: 'correct horse battery' } as const;
 
 export const LINK_STATES = ['active', 'expired', 'suspended'] as const;
-
-export class ListShareLinks extends PageInput {
-  @Field.id('Only those of this workspace', { optional: true }) workspace_id?: string;
-}
-
-export class ShareLinkId {
-  @Field.id('The share link') id: string;
-}
 
 export class CreateShareLink extends WorkspaceId {
   @Field.text(
@@ -33,7 +25,7 @@ export class CreateShareLink extends WorkspaceId {
   password?: string | null;
 }
 
-export class UpdateShareLink extends ShareLinkId {
+export class UpdateShareLink extends ById({ id: 'The share link' }) {
   @Field.choice(ALLOW, ALLOWED, { optional: true, shown: true }) allow?: Allowance;
   @Field.time(EXPIRES, { optional: true, nullable: true }) expires_at?: string | null;
 

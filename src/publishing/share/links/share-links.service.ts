@@ -11,9 +11,17 @@ import {
 import { Action, Subject } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Database, newId } from '../../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import {
+  ById,
+  DEFAULT_LIMIT,
+  DeletedView,
+  decodeCursor,
+  type Page,
+  pageOf,
+} from '../../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
 import {
+  ListAcrossWorkspaces,
   ListOfWorkspace,
   type VisibleWorkspace,
   WorkspaceFolders,
@@ -21,14 +29,7 @@ import {
 } from '../../../workspaces/core/index.js';
 import { type Allowance, LinkAccess } from '../../exposure/index.js';
 import { LinkViews } from './link-views.js';
-import {
-  CreateShareLink,
-  ListShareLinks,
-  ShareLinkId,
-  ShareLinkPage,
-  ShareLinkView,
-  UpdateShareLink,
-} from './share-links.dto.js';
+import { CreateShareLink, ShareLinkPage, ShareLinkView, UpdateShareLink } from './share-links.dto.js';
 import { type AskedLinkRow, reachOf, ShareLinksStore } from './share-links.store.js';
 
 const NOT_A_FOLDER = 'Only a folder can take uploads';
@@ -53,11 +54,11 @@ export class ShareLinksService {
     summary: 'List share links in the workspaces that the caller sees, or in one of them',
     effect: 'read',
     permission: 'share.read',
-    input: ListShareLinks,
+    input: ListAcrossWorkspaces,
     output: ShareLinkPage,
     refuses: { 404: 'No such workspace' },
   })
-  async list(actor: Actor, input: ListShareLinks): Promise<Page<ShareLinkView>> {
+  async list(actor: Actor, input: ListAcrossWorkspaces): Promise<Page<ShareLinkView>> {
     const { workspace_id: workspaceId, limit = DEFAULT_LIMIT, cursor } = input;
     requireScope(actor, 'share.read');
     if (workspaceId) await this.workspaces.require(actor, 'share.read', workspaceId);
@@ -136,10 +137,10 @@ export class ShareLinksService {
     summary: 'Read a share link',
     effect: 'read',
     permission: 'share.read',
-    input: ShareLinkId,
+    input: ById({ id: 'The share link' }),
     output: ShareLinkView,
   })
-  async read(actor: Actor, { id }: ShareLinkId): Promise<ShareLinkView> {
+  async read(actor: Actor, { id }: ById): Promise<ShareLinkView> {
     const row = await this.links.require(actor, id);
     requireRole(actor, row, 'share.read');
     return this.views.of(actor, row);
@@ -184,10 +185,10 @@ export class ShareLinksService {
     effect: 'destructive',
     consequence: 'The link never works again; another one can be made.',
     permission: 'share.revoke',
-    input: ShareLinkId,
+    input: ById({ id: 'The share link' }),
     output: DeletedView,
   })
-  async revoke(actor: Actor, { id }: ShareLinkId): Promise<DeletedView> {
+  async revoke(actor: Actor, { id }: ById): Promise<DeletedView> {
     await this.database.transaction(async unit => {
       const row = await this.links.require(actor, id, unit);
       requireScope(actor, 'share.revoke');

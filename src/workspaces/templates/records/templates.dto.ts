@@ -1,4 +1,4 @@
-import { Field, NAME, PageInput, PageOf } from '../../../platform/dto/index.js';
+import { ById, Field, NAME, PageInput, PageOf } from '../../../platform/dto/index.js';
 import { TEMPLATE_VISIBILITIES, type TemplateVisibility, VERSION_STATES } from './templates.store.js';
 
 const name = { ...NAME, example: 'Support inbox' };
@@ -59,11 +59,7 @@ export class ListTemplates extends PageInput {
   q?: string;
 }
 
-export class TemplateId {
-  @Field.id('The template') id: string;
-}
-
-export class CloneTemplate extends TemplateId {
+export class CloneTemplate extends ById({ id: 'The template' }) {
   @Field.text('Name of the new workspace', { ...name, example: 'Support' }) name: string;
 
   @Field.id("The organization it is to belong to; absent: the credential's, else the caller's first", {
@@ -171,7 +167,7 @@ export class WholeTemplateView extends TemplateView {
   versions: TemplateVersionView[];
 }
 
-export class UpdateTemplate extends TemplateId {
+export class UpdateTemplate extends ById({ id: 'The template' }) {
   @Field.text('What it is called', { ...name, optional: true }) name?: string;
 
   @Field.text('What it is for', { max: 1000, optional: true, example: 'Notes of one team' })
