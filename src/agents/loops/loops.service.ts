@@ -3,7 +3,7 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, type Page } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import type { Watched } from '../../platform/streams/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
@@ -85,12 +85,10 @@ export class LoopsService {
     refuses: { 404: 'No such workspace' },
   })
   async list(actor: Actor, input: ListLoops): Promise<Page<LoopView>> {
-    const { workspace_id: workspaceId, state, limit = DEFAULT_LIMIT, cursor } = input;
     requireScope(actor, 'loop.read');
-    if (workspaceId) await this.workspaces.require(actor, 'loop.read', workspaceId);
-    const [before] = decodeCursor(cursor, 'id');
-    const rows = await this.loops.list(actor, { workspaceId, state, before, limit: limit + 1 });
-    return pageOf(rows, limit, loopView, row => [row.id]);
+    if (input.workspace_id) await this.workspaces.require(actor, 'loop.read', input.workspace_id);
+    const page = await this.loops.list(actor, input);
+    return { ...page, items: page.items.map(loopView) };
   }
 
   @Action({

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, holdsAuthorityOf, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject, type Tenant } from '../../platform/actions/index.js';
 import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
-import { ById, DEFAULT_LIMIT, decodeCursor, ListById, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, ListById, type Page, readPage } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { ChatsStore, MessagesStore, type QueuedRow, type StoredMessage } from '../chats/index.js';
 import { type PendingRun, RunStopper, RunWriter } from '../runs/index.js';
@@ -41,19 +41,12 @@ export class QueueService {
     input: ListById({ chat_id: 'The chat' }),
     output: QueuedMessagePage,
   })
-  async list(
-    actor: Actor,
-    { chat_id, limit = DEFAULT_LIMIT, cursor }: ListById<'chat_id'>,
-  ): Promise<Page<QueuedMessageView>> {
+  async list(actor: Actor, { chat_id, ...asked }: ListById<'chat_id'>): Promise<Page<QueuedMessageView>> {
     await this.chats.require(actor, 'chat.read', chat_id);
-    const [after] = decodeCursor(cursor, 'number');
-    const rows = await this.messages.queued(chat_id, { limit: limit + 1, after });
-    return pageOf(
-      rows,
-      limit,
-      row => viewOf(row, chat_id),
-      row => [row.run_number],
+    const page = await readPage({ by: 'run_number', kind: 'number' }, asked, slice =>
+      this.messages.queued(chat_id, slice),
     );
+    return { ...page, items: page.items.map(row => viewOf(row, chat_id)) };
   }
 
   @Action({

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
-import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, type Page } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { RunFiles, RunRollback } from '../../workspaces/history/index.js';
@@ -48,19 +48,15 @@ export class RunRecordsService {
     input: ListRuns,
     output: RunPage,
   })
-  async list(
-    actor: Actor,
-    { limit = DEFAULT_LIMIT, cursor, ...filter }: ListRuns,
-  ): Promise<Page<RunSummaryView>> {
-    const { chat_id, workspace_id, parent_call_id } = filter;
+  async list(actor: Actor, input: ListRuns): Promise<Page<RunSummaryView>> {
+    const { chat_id, workspace_id, parent_call_id } = input;
     if ([chat_id, workspace_id, parent_call_id].filter(id => id !== undefined).length !== 1)
       throw new Invalid('Name a chat as chat_id, or a workspace as workspace_id, or a run as parent_call_id');
     if (chat_id) await this.chats.require(actor, 'chat.read', chat_id);
     if (workspace_id) await this.workspaces.require(actor, 'chat.read', workspace_id);
     if (parent_call_id) await this.runs.status(actor, { call_id: parent_call_id });
-    const [before] = decodeCursor(cursor, 'number');
-    const rows = await this.records.list({ ...filter, before, limit: limit + 1 });
-    return pageOf(rows, limit, summary, row => [row.number]);
+    const page = await this.records.list(input);
+    return { ...page, items: page.items.map(summary) };
   }
 
   @Action({

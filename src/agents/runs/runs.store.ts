@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { type Actor, Credentials, type WorkspacePermission } from '../../platform/access/index.js';
 import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, selectPage } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import type { ApprovalRow } from '../approvals/index.js';
 import { type ChatStanding, chatsOf, requireInChat, type ToolCallRow } from '../chats/index.js';
@@ -97,13 +98,11 @@ export function headOf({ id: call_id, created_at, finished_at, ...run }: HeadRow
 /** A step, and the id of the model that gave its answer. */
 export type StepRow = Row<'run_step'> & { model: string | null };
 
-interface RunFilter {
+interface RunFilter extends PageInput {
   chat_id?: string;
   workspace_id?: string;
   parent_call_id?: string;
   status?: string;
-  before?: string;
-  limit: number;
 }
 
 /** How who started a run stands to its chat by now. */
@@ -245,15 +244,14 @@ export class RunsStore {
     return rows;
   }
 
-  /** Newest first, from before number `before`. Those of a workspace are of chats that everybody there sees. */
-  list({ chat_id, workspace_id, parent_call_id, status, before, limit }: RunFilter): Promise<RunRow[]> {
-    let query = this.tables().selectFrom('run').selectAll().orderBy('number', 'desc').limit(limit);
+  /** Newest first. Those of a workspace are of chats that everybody there sees. */
+  list({ chat_id, workspace_id, parent_call_id, status, ...page }: RunFilter): Promise<Page<RunRow>> {
+    let query = this.tables().selectFrom('run').selectAll();
     if (chat_id) query = query.where('chat_id', '=', chat_id);
     if (workspace_id) query = query.where('workspace_id', '=', workspace_id);
     if (parent_call_id) query = query.where('parent_id', '=', parent_call_id);
     if (status) query = query.where('status', '=', status as RunRow['status']);
-    if (before) query = query.where('number', '<', before);
-    return query.execute();
+    return selectPage(query, page, { by: 'number', kind: 'number', newestFirst: true });
   }
 
   /** The steps of a run, each with the id of the model that gave its answer. */

@@ -4,7 +4,7 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, type Page } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { AskedRuns, ledBy, RunViews } from './asking/index.js';
@@ -98,21 +98,12 @@ export class AutomationRunsService {
     refuses: { 404: 'No such workspace or deployment' },
   })
   async list(actor: Actor, input: ListAutomationRuns): Promise<Page<AutomationRunView>> {
-    const { workspace_id: workspaceId, deployment_id: deploymentId, limit = DEFAULT_LIMIT, cursor } = input;
-    const { status, kind, q, from, to } = input;
+    const { workspace_id, deployment_id } = input;
     requireScope(actor, 'automation.read');
-    if (workspaceId) await this.workspaces.require(actor, 'automation.read', workspaceId);
-    if (deploymentId) await this.deployments.require(actor, 'automation.read', deploymentId);
-    const [before] = decodeCursor(cursor, 'id');
-    const filter = { workspaceId, deploymentId, status, kind, q, from, to, before, limit: limit + 1 };
-    const rows = await this.runs.list(actor, filter);
-    const views = new Map((await this.views.all(rows)).map(view => [view.run_id, view]));
-    return pageOf(
-      rows,
-      limit,
-      row => views.get(row.id) as AutomationRunView,
-      row => [row.id],
-    );
+    if (workspace_id) await this.workspaces.require(actor, 'automation.read', workspace_id);
+    if (deployment_id) await this.deployments.require(actor, 'automation.read', deployment_id);
+    const page = await this.runs.list(actor, input);
+    return { ...page, items: await this.views.all(page.items) };
   }
 
   @Action({

@@ -4,7 +4,7 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, type Page } from '../../platform/dto/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { RunViews } from './asking/index.js';
@@ -149,19 +149,12 @@ export class AutomationsService {
     refuses: { 404: 'No such workspace' },
   })
   async list(actor: Actor, input: ListDeployments): Promise<Page<DeploymentView>> {
-    const { workspace_id: workspaceId, state, limit = DEFAULT_LIMIT, cursor } = input;
     requireScope(actor, 'automation.read');
-    if (workspaceId) await this.workspaces.require(actor, 'automation.read', workspaceId);
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.deployments.list(actor, { workspaceId, state, after, limit: limit + 1 });
-    const views = new Map<string, DeploymentView>();
-    for (const row of rows.slice(0, limit)) views.set(row.id, await this.view(actor, row));
-    return pageOf(
-      rows,
-      limit,
-      row => views.get(row.id) as DeploymentView,
-      row => [row.id],
-    );
+    if (input.workspace_id) await this.workspaces.require(actor, 'automation.read', input.workspace_id);
+    const page = await this.deployments.list(actor, input);
+    const items: DeploymentView[] = [];
+    for (const row of page.items) items.push(await this.view(actor, row));
+    return { ...page, items };
   }
 
   @Action({
@@ -178,8 +171,8 @@ export class AutomationsService {
   async read(actor: Actor, { id }: ById): Promise<DeploymentView> {
     const deployment = await this.deployments.require(actor, 'automation.read', id);
     const workspace = await this.workspaces.require(actor, 'automation.read', deployment.workspace_id);
-    const rows = await this.runs.list(actor, { deploymentId: id, limit: RUNS_SHOWN });
-    const last_runs = await this.runViews.all(rows);
+    const { items } = await this.runs.list(actor, { deployment_id: id, limit: RUNS_SHOWN });
+    const last_runs = await this.runViews.all(items);
     return { ...(await this.views.whole(deployment, workspace)), last_runs };
   }
 

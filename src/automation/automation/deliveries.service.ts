@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { parseJson } from '#libs/exact-json/index.js';
-import type { WorkspacePermission } from '../../platform/access/index.js';
-import { type Actor, requireScope } from '../../platform/access/index.js';
+import { type Actor, requireScope, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { iso, isoOrNull } from '../../platform/database/index.js';
-import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, type Page } from '../../platform/dto/index.js';
 import { Conflict, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { AskedRuns } from './asking/index.js';
@@ -45,19 +44,12 @@ export class DeliveriesService {
     refuses: { 404: 'No such workspace or deployment' },
   })
   async list(actor: Actor, input: ListDeliveries): Promise<Page<DeliveryView>> {
-    const {
-      workspace_id: workspaceId,
-      deployment_id: deploymentId,
-      state,
-      limit = DEFAULT_LIMIT,
-      cursor,
-    } = input;
+    const { workspace_id, deployment_id } = input;
     requireScope(actor, 'automation.read');
-    if (workspaceId) await this.workspaces.require(actor, 'automation.read', workspaceId);
-    if (deploymentId) await this.deployments.require(actor, 'automation.read', deploymentId);
-    const [before] = decodeCursor(cursor, 'id');
-    const filter = { workspaceId, deploymentId, state, before, limit: limit + 1 };
-    return pageOf(await this.deliveries.list(actor, filter), limit, viewOf, row => [row.id]);
+    if (workspace_id) await this.workspaces.require(actor, 'automation.read', workspace_id);
+    if (deployment_id) await this.deployments.require(actor, 'automation.read', deployment_id);
+    const page = await this.deliveries.list(actor, input);
+    return { ...page, items: page.items.map(viewOf) };
   }
 
   @Action({

@@ -3,7 +3,7 @@ import type { Actor, WorkspacePermission } from '../../platform/access/index.js'
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
-import { ById, DEFAULT_LIMIT, decodeCursor, ListById, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, ListById, type Page } from '../../platform/dto/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { automationPathOf, targetOf } from './automations.service.js';
@@ -132,14 +132,10 @@ export class DeploymentsService {
     input: ListById({ id: 'The deployment' }),
     output: VersionPage,
   })
-  async versions(actor: Actor, { id, limit = DEFAULT_LIMIT, cursor }: ListById): Promise<Page<VersionView>> {
+  async versions(actor: Actor, { id, ...input }: ListById): Promise<Page<VersionView>> {
     await this.deployments.require(actor, 'automation.read', id);
-    const [before] = decodeCursor(cursor, 'number');
-    const rows = await this.deployments.versions(id, {
-      before: before === undefined ? undefined : Number(before),
-      limit: limit + 1,
-    });
-    return pageOf(rows, limit, viewOf, row => [row.number]);
+    const page = await this.deployments.versions(id, input);
+    return { ...page, items: page.items.map(viewOf) };
   }
 
   @Action({

@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, iso } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import type { Page } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { ListOfWorkspace, type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
 import { secretNameFault } from './secret-names.js';
@@ -37,11 +37,9 @@ export class SecretsService {
     output: SecretPage,
   })
   async list(actor: Actor, input: ListOfWorkspace): Promise<Page<SecretView>> {
-    const { workspace_id, limit = DEFAULT_LIMIT, cursor } = input;
-    const { id } = await this.workspaces.require(actor, 'automation.read', workspace_id);
-    const [after] = decodeCursor(cursor, 'text');
-    const rows = await this.secrets.list(id, after, limit + 1);
-    return pageOf(rows, limit, viewOf, ({ name }) => [name]);
+    const { id } = await this.workspaces.require(actor, 'automation.read', input.workspace_id);
+    const page = await this.secrets.list(id, input);
+    return { ...page, items: page.items.map(viewOf) };
   }
 
   @Action({

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, selectPage } from '../../platform/dto/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
 
 export type SecretRow = Pick<Row<'workspace_secret'>, 'name' | 'created_at' | 'updated_at'>;
@@ -22,12 +23,12 @@ export class SecretsStore {
     this.seal = vault.seal('workspace secrets');
   }
 
-  async list(workspaceId: string, after: string | undefined, limit: number): Promise<SecretRow[]> {
-    const { rows } = await sql<SecretRow>`
-      select name, created_at, updated_at from workspace_secret
-      where workspace_id = ${workspaceId} and (${after ?? null}::text is null or name > ${after ?? null})
-      order by name limit ${limit}`.execute(this.database.tables());
-    return rows;
+  list(workspaceId: string, input: PageInput): Promise<Page<SecretRow>> {
+    const secrets = this.database.tables().selectFrom('workspace_secret');
+    const query = secrets
+      .select(['name', 'created_at', 'updated_at'])
+      .where('workspace_id', '=', workspaceId);
+    return selectPage(query, input, { by: 'name', kind: 'text' });
   }
 
   async names(workspaceId: string): Promise<string[]> {

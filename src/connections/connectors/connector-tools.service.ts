@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, pageOf } from '../../platform/dto/index.js';
+import { readPage } from '../../platform/dto/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { task, Workers } from '../../platform/workers/index.js';
 import { instructionsHash, toolViews } from './connector-views.js';
@@ -37,19 +37,12 @@ export class ConnectorToolsService {
     output: ConnectorToolPage,
   })
   async list(actor: Actor, input: ListConnectorTools): Promise<ConnectorToolPage> {
-    const { id, state, limit = DEFAULT_LIMIT } = input;
+    const { id, state, ...asked } = input;
     const connector = await this.connectors.require(actor, 'connection.read', id);
-    const [after] = decodeCursor(input.cursor, 'text');
-    const [rows, all] = await Promise.all([
-      this.tools.list(id, { state, after, limit: limit + 1 }),
+    const [page, all] = await Promise.all([
+      readPage({ by: 'name', kind: 'text' }, asked, slice => this.tools.list(id, { state, ...slice })),
       this.tools.list(id),
     ]);
-    const page = pageOf(
-      rows,
-      limit,
-      row => row,
-      row => [row.name],
-    );
     const { instructions: text, approved_instructions: approved, server } = connector;
     return {
       items: toolViews(connector, page.items, all),

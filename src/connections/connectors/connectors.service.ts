@@ -4,14 +4,7 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
-import {
-  ById,
-  DEFAULT_LIMIT,
-  DeletedView,
-  decodeCursor,
-  type Page,
-  pageOf,
-} from '../../platform/dto/index.js';
+import { ById, DeletedView, type Page, readPage } from '../../platform/dto/index.js';
 import { Invalid } from '../../platform/errors/index.js';
 import { ConnectorRemoval } from './connector-removal.js';
 import { ConnectorViews } from './connector-views.js';
@@ -46,20 +39,9 @@ export class ConnectorsService {
   async list(actor: Actor, input: ListConnectors): Promise<Page<ConnectorView>> {
     requireScope(actor, 'connection.read');
     await this.connectors.requireFilter(actor, input);
-    const { limit = DEFAULT_LIMIT, organization_id: organizationId, workspace_id: workspaceId, q } = input;
-    const [after] = decodeCursor(input.cursor, 'id');
-    const rows = await this.connectors.list(actor, {
-      organizationId,
-      workspaceId,
-      q,
-      after,
-      limit: limit + 1,
-    });
-    const page = pageOf(
-      rows,
-      limit,
-      row => row,
-      row => [row.id],
+    const { organization_id: organizationId, workspace_id: workspaceId, q, ...asked } = input;
+    const page = await readPage({ by: 'id' }, asked, slice =>
+      this.connectors.list(actor, { organizationId, workspaceId, q, ...slice }),
     );
     return { ...page, items: await this.views.of(actor, page.items) };
   }

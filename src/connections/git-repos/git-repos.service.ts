@@ -4,14 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
-import {
-  ById,
-  DEFAULT_LIMIT,
-  DeletedView,
-  decodeCursor,
-  type Page,
-  pageOf,
-} from '../../platform/dto/index.js';
+import { ById, DeletedView, type Page } from '../../platform/dto/index.js';
 import { Conflict, Invalid, problemOf, TooManyRequests } from '../../platform/errors/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
 import {
@@ -123,13 +116,10 @@ export class GitReposService {
     input: ListOfWorkspace,
     output: GitRepoPage,
   })
-  async list(
-    actor: Actor,
-    { workspace_id, limit = DEFAULT_LIMIT, cursor }: ListOfWorkspace,
-  ): Promise<Page<GitRepoView>> {
-    await this.workspaces.require(actor, 'git.read', workspace_id);
-    const [after] = decodeCursor(cursor, 'id');
-    return pageOf(await this.repos.list(workspace_id, after, limit + 1), limit, repoView, ({ id }) => [id]);
+  async list(actor: Actor, input: ListOfWorkspace): Promise<Page<GitRepoView>> {
+    await this.workspaces.require(actor, 'git.read', input.workspace_id);
+    const page = await this.repos.list(input.workspace_id, input);
+    return { ...page, items: page.items.map(repoView) };
   }
 
   @Action({

@@ -4,14 +4,7 @@ import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { beforeSideEffect, Database, type UnitOfWork } from '../../platform/database/index.js';
-import {
-  ById,
-  DEFAULT_LIMIT,
-  DeletedView,
-  decodeCursor,
-  type Page,
-  pageOf,
-} from '../../platform/dto/index.js';
+import { ById, DeletedView, type Page } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
@@ -113,26 +106,12 @@ export class IntegrationsService {
     output: IntegrationPage,
   })
   async list(actor: Actor, input: ListIntegrations): Promise<Page<IntegrationView>> {
-    const {
-      organization_id: organizationId,
-      workspace_id: workspaceId,
-      provider,
-      state,
-      limit = DEFAULT_LIMIT,
-    } = input;
+    const { organization_id, workspace_id } = input;
     requireScope(actor, 'connection.read');
-    if (organizationId) await this.organizations.require(actor, 'connection.read', organizationId);
-    if (workspaceId) await this.workspaces.require(actor, 'workspace.read', workspaceId);
-    const [after] = decodeCursor(input.cursor, 'id');
-    const filter = { organizationId, workspaceId, provider, state, after, limit: limit + 1 };
-    const rows = await this.connections.list(actor, filter);
-    const views = await this.views.of(actor, rows);
-    return pageOf(
-      views,
-      limit,
-      view => view,
-      ({ id }) => [id],
-    );
+    if (organization_id) await this.organizations.require(actor, 'connection.read', organization_id);
+    if (workspace_id) await this.workspaces.require(actor, 'workspace.read', workspace_id);
+    const page = await this.connections.list(actor, input);
+    return { ...page, items: await this.views.of(actor, page.items) };
   }
 
   @Action({

@@ -91,14 +91,8 @@ export class VersionsService {
   async list(actor: Actor, { id, limit = DEFAULT_LIMIT, cursor }: ListVersions): Promise<Page<VersionView>> {
     await this.hosted.require(actor, 'site.read', 'site', id);
     const site = await this.sites.require(id);
-    const [before] = decodeCursor(cursor, 'number');
-    const rows = await this.versions.list(id, limit + 1, before === undefined ? undefined : Number(before));
-    return pageOf(
-      rows,
-      limit,
-      row => this.views.version(site, row),
-      row => [String(row.number)],
-    );
+    const page = await this.versions.list(id, input);
+    return { ...page, items: page.items.map(row => this.views.version(site, row)) };
   }
 
   @Action({

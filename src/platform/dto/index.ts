@@ -14,4 +14,6 @@ export {
   pageById,
   pageOf,
   readInstant,
+  readPage,
+  selectPage,
 } from './page.js';

@@ -98,19 +98,54 @@ export function pageOf<Row, Item>(
 
 export const DEFAULT_LIMIT = 50;
 
-/** Executes a query as a page of a list in the order of the id `by`, the newest first where `newestFirst` says so. */
+/** What a list is ordered by: a column, which no two rows have alike. */
+interface PageOrder {
+  /** `id`, or with the alias of its table: `o.id`. */
+  readonly by?: string;
+  readonly kind?: keyof typeof CURSOR_PARTS;
+  readonly newestFirst?: boolean;
+}
+
+/** A page of what `read` finds: rows after a position in the order, `limit` at most. */
+export async function readPage<Row extends object>(
+  { by = 'id', kind = 'id' }: PageOrder,
+  { limit = DEFAULT_LIMIT, cursor }: PageInput,
+  read: (slice: { after?: string; limit: number }) => Promise<Row[]>,
+): Promise<Page<Row>> {
+  const [after] = decodeCursor(cursor, kind);
+  const rows = await read({ after, limit: limit + 1 });
+  const name = by.slice(by.indexOf('.') + 1) as keyof Row;
+  return pageOf(
+    rows,
+    limit,
+    row => row,
+    row => [String(row[name])],
+  );
+}
+
+/** A page of what a query finds. */
+export function selectPage<DB, TB extends keyof DB, Row extends object>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  input: PageInput,
+  order: PageOrder = {},
+): Promise<Page<Row>> {
+  const { by = 'id', newestFirst = false } = order;
+  const column = sql<string>`${sql.ref(by)}`;
+  return readPage(order, input, ({ after, limit }) => {
+    const ordered = query.orderBy(column, newestFirst ? 'desc' : 'asc').limit(limit);
+    return (after === undefined ? ordered : ordered.where(column, newestFirst ? '<' : '>', after)).execute();
+  });
+}
+
+/** As {@link selectPage}, each row as its view. */
 export async function pageById<DB, TB extends keyof DB, Row extends object, Item>(
   query: SelectQueryBuilder<DB, TB, Row>,
-  { limit = DEFAULT_LIMIT, cursor }: PageInput,
+  input: PageInput,
   view: (row: Row) => Item,
-  { by = 'id', newestFirst = false } = {},
+  order: PageOrder = {},
 ): Promise<Page<Item>> {
-  const [after] = decodeCursor(cursor, 'id');
-  const id = sql<string>`${sql.ref(by)}`;
-  const ordered = query.orderBy(id, newestFirst ? 'desc' : 'asc').limit(limit + 1);
-  const rows = await (after ? ordered.where(id, newestFirst ? '<' : '>', after) : ordered).execute();
-  const name = by.slice(by.indexOf('.') + 1) as keyof Row;
-  return pageOf(rows, limit, view, row => [String(row[name])]);
+  const page = await selectPage(query, input, order);
+  return { ...page, items: page.items.map(view) };
 }
 
 /** A time from a request as an instant: ISO 8601 knows forms, such as weeks, that name none by themselves. */

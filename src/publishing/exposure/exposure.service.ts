@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ListOfOrganization, OrganizationsStore } from '../../identity/organizations/index.js';
 import { type Actor, organizationRoleAllows } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { DEFAULT_LIMIT, decodeCursor, Field, type Page, PageOf, pageOf } from '../../platform/dto/index.js';
+import { Field, type Page, PageOf, readPage } from '../../platform/dto/index.js';
 
 export class ExposedView {
   @Field.id('Its id, in its own list') id: string;
@@ -82,16 +82,11 @@ export class ExposureService {
     refuses: { 404: 'No such organization' },
   })
   async list(actor: Actor, input: ListOfOrganization): Promise<Page<ExposedView>> {
-    const { organization_id: organizationId, limit = DEFAULT_LIMIT, cursor } = input;
+    const { organization_id: organizationId, ...page } = input;
     const { role } = await this.organizations.require(actor, 'exposure.list', organizationId);
-    const [after] = decodeCursor(cursor, 'id');
     const all = organizationRoleAllows(role, 'exposure.manage');
-    const rows = await this.exposures.list(actor, { organizationId, all, after, limit: limit + 1 });
-    return pageOf(
-      rows,
-      limit,
-      row => row,
-      row => [row.id],
+    return readPage({ by: 'id' }, page, slice =>
+      this.exposures.list(actor, { organizationId, all, ...slice }),
     );
   }
 }

@@ -50,15 +50,16 @@ export class ChangesService {
   async heads(actor: Actor, max: number): Promise<WorkspaceHead[]> {
     requireScope(actor, 'file.read');
     const heads: WorkspaceHead[] = [];
-    for (let after: string | undefined; heads.length < max; after = heads.at(-1)?.id) {
-      const limit = Math.min(BATCH, max - heads.length);
-      const found = await this.workspaces.list(actor, { after, limit });
+    let cursor: string | undefined;
+    do {
+      const page = await this.workspaces.list(actor, { cursor, limit: Math.min(BATCH, max - heads.length) });
+      const found = page.items;
       const logs = await this.log.heads(found.map(({ id }) => id));
       const unwritten = { position: 0, isUnsettled: false };
       for (const { id, organization_id, name } of found)
         heads.push({ id, organization_id, name, ...(logs.get(id) ?? unwritten) });
-      if (found.length < limit) break;
-    }
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined && heads.length < max);
     return heads;
   }
 }

@@ -13,7 +13,7 @@ export class WorkspaceAnswers implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.choices.askedOf((actor, limit) => this.workspaces.list(actor, { limit }));
+    this.choices.askedOf(async (actor, limit) => (await this.workspaces.list(actor, { limit })).items);
     this.roles.askedOf(async (actor, workspaceId) => {
       if (workspaceId === null) return this.workspaces.rolesOf(actor);
       const unscoped = { ...actor, credential: { ...actor.credential, scopes: null } };

@@ -4,7 +4,7 @@ import { type Actor, requireScope, type Visibility } from '../../platform/access
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type Row, UnitOfWork } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
+import { DeletedView, Page } from '../../platform/dto/index.js';
 import { Forbidden, Invalid } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
@@ -67,10 +67,8 @@ export class WorkspacesService implements OnModuleInit {
   })
   async list(actor: Actor, input: ListWorkspaces): Promise<Page<WorkspaceView>> {
     requireScope(actor, 'workspace.list');
-    const { limit = DEFAULT_LIMIT, organization_id: organizationId } = input;
-    const [after] = decodeCursor(input.cursor, 'id');
-    const rows = await this.workspaces.list(actor, { organizationId, after, limit: limit + 1 });
-    return pageOf(rows, limit, workspaceView, row => [row.id]);
+    const page = await this.workspaces.list(actor, input);
+    return { ...page, items: page.items.map(workspaceView) };
   }
 
   @Action({

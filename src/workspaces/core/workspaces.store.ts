@@ -16,6 +16,7 @@ import {
 } from '../../platform/access/index.js';
 import { type Roles, Subject } from '../../platform/actions/index.js';
 import { Database, iso, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, selectPage } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { addLogContext } from '../../platform/log/index.js';
 import { defineTopic, Topics } from '../../platform/topics/index.js';
@@ -110,17 +111,12 @@ export class WorkspacesStore {
   /** Oldest first, after id `after`. */
   list(
     actor: Actor,
-    filter: { organizationId?: string; after?: string; limit: number },
-  ): Promise<VisibleWorkspace[]> {
-    let query = this.database
-      .tables()
-      .selectFrom(visibleTo<Row<'workspace'>>(actor).as('w'))
-      .selectAll('w')
-      .orderBy('w.id')
-      .limit(filter.limit);
-    if (filter.organizationId) query = query.where('w.organization_id', '=', filter.organizationId);
-    if (filter.after) query = query.where('w.id', '>', filter.after);
-    return query.execute();
+    { organization_id, ...page }: PageInput & { organization_id?: string },
+  ): Promise<Page<VisibleWorkspace>> {
+    const visible = visibleTo<Row<'workspace'>>(actor).as('w');
+    const query = this.database.tables().selectFrom(visible).selectAll('w');
+    const found = organization_id ? query.where('w.organization_id', '=', organization_id) : query;
+    return selectPage(found, page, { by: 'w.id' });
   }
 
   /** For background work. */

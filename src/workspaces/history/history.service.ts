@@ -5,7 +5,7 @@ import { workspacePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { type Page, readPage } from '../../platform/dto/index.js';
 import { Conflict, Gone, Unavailable } from '../../platform/errors/index.js';
 import { FileWriter, writerFor } from '../changes/index.js';
 import { type VisibleWorkspace, WorkspaceFolders, WorkspacesStore } from '../core/index.js';
@@ -61,13 +61,13 @@ export class HistoryService {
     refuses: ABSENT,
   })
   async list(actor: Actor, input: ListHistory): Promise<Page<VersionView>> {
-    const { workspace_id, path = '', run_id: runId, limit = DEFAULT_LIMIT, cursor } = input;
-    const [before] = decodeCursor(cursor, 'number');
+    const { workspace_id, path = '', run_id: runId, ...asked } = input;
     await this.workspaces.require(actor, 'file.read', workspace_id);
     await this.capture.upToDate(workspace_id);
-    const filter = { path: workspacePath(path), runId, before, limit: limit + 1 };
-    const rows = await this.versions.list(workspace_id, filter);
-    return pageOf(rows, limit, versionView, ({ seq }) => [seq]);
+    const page = await readPage({ by: 'seq', kind: 'number' }, asked, ({ after: before, limit }) =>
+      this.versions.list(workspace_id, { path: workspacePath(path), runId, before, limit }),
+    );
+    return { ...page, items: page.items.map(versionView) };
   }
 
   @Action({

@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type Row } from '../../platform/database/index.js';
-import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, type Page } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { ListOfWorkspace, WorkspacesStore } from '../core/index.js';
@@ -43,11 +43,9 @@ export class WorkspaceMembersService implements OnModuleInit {
     output: WorkspaceMemberPage,
   })
   async list(actor: Actor, input: ListOfWorkspace): Promise<Page<WorkspaceMemberView>> {
-    const { workspace_id, limit = DEFAULT_LIMIT } = input;
-    await this.workspaces.require(actor, 'workspace.read', workspace_id);
-    const [after] = decodeCursor(input.cursor, 'id');
-    const rows = await this.members.list(workspace_id, limit + 1, after);
-    return pageOf(rows, limit, workspaceMemberView, row => [row.principal_id]);
+    await this.workspaces.require(actor, 'workspace.read', input.workspace_id);
+    const page = await this.members.list(input.workspace_id, input);
+    return { ...page, items: page.items.map(workspaceMemberView) };
   }
 
   @Action({

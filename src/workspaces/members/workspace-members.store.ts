@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { OrganizationRole, WorkspaceRole } from '../../platform/access/index.js';
 import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, readPage } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import type { WorkspaceMemberView } from './workspace-members.dto.js';
 
@@ -20,13 +21,12 @@ interface MemberRow {
 export class WorkspaceMembersStore {
   constructor(private readonly database: Database) {}
 
-  async list(workspaceId: string, limit: number, after: string | undefined): Promise<MemberRow[]> {
-    const { rows } = await this.members(
-      workspaceId,
-      sql`wm.principal_id > ${after ?? '00000000-0000-0000-0000-000000000000'}`,
-      limit,
-    );
-    return rows;
+  list(workspaceId: string, input: PageInput): Promise<Page<MemberRow>> {
+    return readPage({ by: 'principal_id' }, input, async ({ after, limit }) => {
+      const isLater = after === undefined ? sql`true` : sql`wm.principal_id > ${after}`;
+      const { rows } = await this.members(workspaceId, isLater, limit);
+      return rows;
+    });
   }
 
   async read(workspaceId: string, principalId: string): Promise<MemberRow> {

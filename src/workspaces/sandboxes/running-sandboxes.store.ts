@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '../../platform/database/index.js';
+import { type Page, type PageInput, readPage } from '../../platform/dto/index.js';
 import { type LeasedRows, Leases } from '../../platform/leases/index.js';
 import { defineTopic, Topics } from '../../platform/topics/index.js';
 
@@ -93,14 +94,16 @@ export class RunningSandboxesStore {
     );
   }
 
-  async list(workspaceId: string, after: string | undefined, limit: number): Promise<RunningSandboxRow[]> {
-    const { rows } = await sql<RunningSandboxRow>`
-      select id, name, command, kind, caller_kind, caller_id, node, started_at, memory_bytes, cpu_ms, processes
-      from running_sandbox
-      where workspace_id = ${workspaceId} and not ${this.rows.isOrphaned}
-        and (${after ?? null}::uuid is null or id > ${after ?? null})
-      order by id limit ${limit}`.execute(this.database.tables());
-    return rows;
+  list(workspaceId: string, input: PageInput): Promise<Page<RunningSandboxRow>> {
+    return readPage({ by: 'id' }, input, async ({ after, limit }) => {
+      const { rows } = await sql<RunningSandboxRow>`
+        select id, name, command, kind, caller_kind, caller_id, node, started_at, memory_bytes, cpu_ms, processes
+        from running_sandbox
+        where workspace_id = ${workspaceId} and not ${this.rows.isOrphaned}
+          and (${after ?? null}::uuid is null or id > ${after ?? null})
+        order by id limit ${limit}`.execute(this.database.tables());
+      return rows;
+    });
   }
 
   async sessionsOf(workspaceId: string, callerId: string): Promise<{ name: string; process_id: string }[]> {

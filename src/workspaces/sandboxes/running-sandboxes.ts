@@ -1,6 +1,7 @@
 import { BeforeApplicationShutdown, Injectable, OnModuleInit } from '@nestjs/common';
 import type { SandboxUsage } from '#libs/sandbox/index.js';
 import { newId } from '../../platform/database/index.js';
+import { type Page, type PageInput } from '../../platform/dto/index.js';
 import { Leases } from '../../platform/leases/index.js';
 import { Log } from '../../platform/log/index.js';
 import { Metrics } from '../../platform/metrics/index.js';
@@ -127,9 +128,9 @@ export class RunningSandboxes implements OnModuleInit, BeforeApplicationShutdown
     return { id, release };
   }
 
-  async list(workspaceId: string, after: string | undefined, limit: number): Promise<RunningSandboxRow[]> {
-    const rows = await this.store.list(workspaceId, after, limit);
-    return rows.map(row => ({ ...row, ...this.usageNow(row.id) }));
+  async list(workspaceId: string, input: PageInput): Promise<Page<RunningSandboxRow>> {
+    const page = await this.store.list(workspaceId, input);
+    return { ...page, items: page.items.map(row => ({ ...row, ...this.usageNow(row.id) })) };
   }
 
   /** Throws {@link SessionElsewhere} where another process has `name`. */

@@ -2,16 +2,7 @@ import { Injectable, OnModuleInit } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
-import {
-  ById,
-  DEFAULT_LIMIT,
-  DeletedView,
-  decodeCursor,
-  Field,
-  type Page,
-  PageOf,
-  pageOf,
-} from '../../platform/dto/index.js';
+import { ById, DeletedView, Field, type Page, PageOf } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { FeatureEnds, ListOfWorkspace, WorkspacesStore } from '../core/index.js';
 import { RunningSandboxes } from './running-sandboxes.js';
@@ -81,11 +72,9 @@ export class SandboxControlService implements OnModuleInit {
     output: SandboxPage,
   })
   async list(actor: Actor, input: ListOfWorkspace): Promise<Page<SandboxView>> {
-    const { workspace_id, cursor, limit = DEFAULT_LIMIT } = input;
-    const [after] = decodeCursor(cursor, 'id');
-    await this.workspaces.require(actor, 'workspace.read', workspace_id);
-    const rows = await this.running.list(workspace_id, after, limit + 1);
-    return pageOf(rows, limit, viewOf, ({ id }) => [id]);
+    await this.workspaces.require(actor, 'workspace.read', input.workspace_id);
+    const page = await this.running.list(input.workspace_id, input);
+    return { ...page, items: page.items.map(viewOf) };
   }
 
   @Action({

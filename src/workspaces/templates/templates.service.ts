@@ -4,7 +4,7 @@ import { type Actor, type OrganizationPermission, requireScope } from '../../pla
 import { Action, Subject } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId } from '../../platform/database/index.js';
-import { ById, DEFAULT_LIMIT, DeletedView, decodeCursor, Page, pageOf } from '../../platform/dto/index.js';
+import { ById, DeletedView, Page } from '../../platform/dto/index.js';
 import { Forbidden, unseenAs } from '../../platform/errors/index.js';
 import { Events } from '../../platform/events/index.js';
 import { Jobs } from '../../platform/jobs/index.js';
@@ -51,10 +51,8 @@ export class TemplatesService implements OnModuleInit {
   })
   async list(actor: Actor, input: ListTemplates): Promise<Page<TemplateView>> {
     requireScope(actor, 'template.read');
-    const { limit = DEFAULT_LIMIT, organization_id: organizationId, q } = input;
-    const [after] = decodeCursor(input.cursor, 'id');
-    const rows = await this.templates.list(actor, { organizationId, q, after, limit: limit + 1 });
-    return pageOf(rows, limit, templateView, row => [row.id]);
+    const page = await this.templates.list(actor, input);
+    return { ...page, items: page.items.map(templateView) };
   }
 
   @Action({

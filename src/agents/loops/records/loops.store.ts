@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { type Actor, visibleTo, type WorkspacePermission } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
 import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, type PageInput, selectPage } from '../../../platform/dto/index.js';
 import { NotFound, unseenAs } from '../../../platform/errors/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import { type LeasedRows, Leases } from '../../../platform/leases/index.js';
@@ -16,11 +17,9 @@ const HOUR_MS = 3_600_000;
 const KEPT_DAYS = 90;
 const REMOVED_AT_ONCE = 500;
 
-interface Filter {
-  readonly workspaceId?: string;
+interface Filter extends PageInput {
+  readonly workspace_id?: string;
   readonly state?: LoopState;
-  readonly before?: string;
-  readonly limit: number;
 }
 
 /** Reads loops. */
@@ -58,16 +57,15 @@ export class LoopsStore {
   }
 
   /** Of workspaces that the caller sees, newest first. */
-  list(actor: Actor, { workspaceId, state, before, limit }: Filter): Promise<LoopRow[]> {
+  list(actor: Actor, { workspace_id, state, ...page }: Filter): Promise<Page<LoopRow>> {
     let query = this.database
       .tables()
       .selectFrom('loop as l')
       .innerJoin(visibleTo<Row<'workspace'>>(actor).as('w'), 'w.id', 'l.workspace_id')
       .selectAll('l');
-    if (workspaceId) query = query.where('l.workspace_id', '=', workspaceId);
+    if (workspace_id) query = query.where('l.workspace_id', '=', workspace_id);
     if (state) query = query.where('l.state', '=', state);
-    if (before) query = query.where('l.id', '<', before);
-    return query.orderBy('l.id', 'desc').limit(limit).execute();
+    return selectPage(query, page, { by: 'l.id', newestFirst: true });
   }
 
   /** In their order. */

@@ -5,6 +5,7 @@ import { UNATTENDED_ENDS } from '../../../agents/runs/index.js';
 import { type Actor, visibleTo, type WorkspacePermission } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
 import { Database, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, type PageInput, selectPage } from '../../../platform/dto/index.js';
 import { NotFound, unseenAs } from '../../../platform/errors/index.js';
 import { type LeasedRows, Leases } from '../../../platform/leases/index.js';
 import { Topics } from '../../../platform/topics/index.js';
@@ -81,16 +82,14 @@ export interface OpenRuns {
   readonly ids: readonly string[];
 }
 
-interface Filter {
-  readonly workspaceId?: string;
-  readonly deploymentId?: string;
+interface Filter extends PageInput {
+  readonly workspace_id?: string;
+  readonly deployment_id?: string;
   readonly status?: AutomationRunRow['status'];
   readonly kind?: AutomationRunRow['trigger_kind'];
   readonly q?: string;
   readonly from?: string;
   readonly to?: string;
-  readonly before?: string;
-  readonly limit: number;
 }
 
 /** Runs of automations. */
@@ -143,22 +142,21 @@ export class AutomationRunsStore {
   }
 
   /** Of workspaces that the caller sees, newest first. */
-  list(actor: Actor, filter: Filter): Promise<AutomationRunRow[]> {
-    const { workspaceId, deploymentId, status, kind, q, from, to, before, limit } = filter;
+  list(actor: Actor, filter: Filter): Promise<Page<AutomationRunRow>> {
+    const { workspace_id, deployment_id, status, kind, q, from, to, ...page } = filter;
     let query = this.database
       .tables()
       .selectFrom('automation_run as r')
       .innerJoin(visibleTo<Row<'workspace'>>(actor).as('w'), 'w.id', 'r.workspace_id')
       .selectAll('r');
-    if (workspaceId) query = query.where('r.workspace_id', '=', workspaceId);
-    if (deploymentId) query = query.where('r.deployment_id', '=', deploymentId);
+    if (workspace_id) query = query.where('r.workspace_id', '=', workspace_id);
+    if (deployment_id) query = query.where('r.deployment_id', '=', deployment_id);
     if (status) query = query.where('r.status', '=', status);
     if (kind) query = query.where('r.trigger_kind', '=', kind);
     if (q) query = query.where(holds(q));
     if (from) query = query.where('r.queued_at', '>=', from);
     if (to) query = query.where('r.queued_at', '<', to);
-    if (before) query = query.where('r.id', '<', before);
-    return query.orderBy('r.id', 'desc').limit(limit).execute();
+    return selectPage(query, page, { by: 'r.id', newestFirst: true });
   }
 
   /** The run whose work an agent's run is. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Actor } from '../../../platform/access/index.js';
-import { visibleTo } from '../../../platform/access/index.js';
+import { type Actor, visibleTo } from '../../../platform/access/index.js';
 import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, type PageInput, selectPage } from '../../../platform/dto/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
 
 type Queries = Pick<Database, 'tables'>;
@@ -211,25 +211,18 @@ export class DeliveriesStore {
 
   list(
     actor: Actor,
-    filter: {
-      workspaceId?: string;
-      deploymentId?: string;
-      state?: DeliveryRow['state'];
-      before?: string;
-      limit: number;
-    },
-  ): Promise<DeliveryRow[]> {
-    const { workspaceId, deploymentId, state, before, limit } = filter;
+    filter: PageInput & { workspace_id?: string; deployment_id?: string; state?: DeliveryRow['state'] },
+  ): Promise<Page<DeliveryRow>> {
+    const { workspace_id, deployment_id, state, ...page } = filter;
     let query = this.database
       .tables()
       .selectFrom('automation_delivery as d')
       .innerJoin(visibleTo<Row<'workspace'>>(actor).as('w'), 'w.id', 'd.workspace_id')
       .select(COLUMNS);
-    if (workspaceId) query = query.where('d.workspace_id', '=', workspaceId);
-    if (deploymentId) query = query.where('d.deployment_id', '=', deploymentId);
+    if (workspace_id) query = query.where('d.workspace_id', '=', workspace_id);
+    if (deployment_id) query = query.where('d.deployment_id', '=', deployment_id);
     if (state) query = query.where('d.state', '=', state);
-    if (before) query = query.where('d.id', '<', before);
-    return query.orderBy('d.id', 'desc').limit(limit).execute();
+    return selectPage(query, page, { by: 'd.id', newestFirst: true });
   }
 
   async update(unit: UnitOfWork, id: string, end: DeliveryEnd): Promise<void> {

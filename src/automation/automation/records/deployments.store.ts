@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { type Actor, visibleTo, type WorkspacePermission } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
 import { Database, iso, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, type PageInput, selectPage } from '../../../platform/dto/index.js';
 import { NotFound, unseenAs } from '../../../platform/errors/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
@@ -121,18 +122,16 @@ export class DeploymentsStore {
   /** Of workspaces that the caller sees, oldest first. */
   list(
     actor: Actor,
-    filter: { workspaceId?: string; state?: DeploymentState; after?: string; limit: number },
-  ): Promise<DeploymentRow[]> {
-    const { workspaceId, state, after, limit } = filter;
+    { workspace_id, state, ...page }: PageInput & { workspace_id?: string; state?: DeploymentState },
+  ): Promise<Page<DeploymentRow>> {
     let query = this.database
       .tables()
       .selectFrom('automation_deployment as d')
       .innerJoin(visibleTo<Row<'workspace'>>(actor).as('w'), 'w.id', 'd.workspace_id')
       .selectAll('d');
-    if (workspaceId) query = query.where('d.workspace_id', '=', workspaceId);
+    if (workspace_id) query = query.where('d.workspace_id', '=', workspace_id);
     if (state) query = query.where('d.state', '=', state);
-    if (after) query = query.where('d.id', '>', after);
-    return query.orderBy('d.id').limit(limit).execute();
+    return selectPage(query, page, { by: 'd.id' });
   }
 
   /** Makes the deployment of a file, or a further version of it, live. */
@@ -332,14 +331,10 @@ export class DeploymentsStore {
   }
 
   /** Newest first. */
-  versions(id: string, { before, limit }: { before?: number; limit: number }): Promise<VersionRow[]> {
-    let query = this.database
-      .tables()
-      .selectFrom('automation_version')
-      .selectAll()
-      .where('deployment_id', '=', id);
-    if (before) query = query.where('number', '<', before);
-    return query.orderBy('number', 'desc').limit(limit).execute();
+  versions(id: string, input: PageInput): Promise<Page<VersionRow>> {
+    const versions = this.database.tables().selectFrom('automation_version').selectAll();
+    const query = versions.where('deployment_id', '=', id);
+    return selectPage(query, input, { by: 'number', kind: 'number', newestFirst: true });
   }
 
   async content(id: string, sha256: string): Promise<Buffer | undefined> {

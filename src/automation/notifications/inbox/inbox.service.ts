@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, requireScope } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { ById, DEFAULT_LIMIT, decodeCursor, type Page, pageOf } from '../../../platform/dto/index.js';
+import { ById, type Page } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import type { Watched } from '../../../platform/streams/index.js';
 import { Topics } from '../../../platform/topics/index.js';
@@ -47,15 +47,11 @@ export class InboxService {
     input: ListNotifications,
     output: NotificationPage,
   })
-  async list(
-    actor: Actor,
-    { limit = DEFAULT_LIMIT, cursor, ...filter }: ListNotifications,
-  ): Promise<Page<NotificationView> & UnreadCountView> {
+  async list(actor: Actor, input: ListNotifications): Promise<Page<NotificationView> & UnreadCountView> {
     requireScope(actor, 'notification.read');
-    const [before] = decodeCursor(cursor, 'number');
-    const rows = await this.inbox.list(actor, { ...filter, limit: limit + 1 }, before);
+    const page = await this.inbox.list(actor, input);
     const unread_count = await this.inbox.countUnread(actor);
-    return { ...pageOf(rows, limit, notificationView, ({ number }) => [number]), unread_count };
+    return { ...page, items: page.items.map(notificationView), unread_count };
   }
 
   @Action({

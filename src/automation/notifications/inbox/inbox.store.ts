@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { type Actor, organizationsOf, visibleTo } from '../../../platform/access/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, readPage } from '../../../platform/dto/index.js';
 import type { Notification } from '../types/index.js';
 import type { ListNotifications, ReadAllNotifications } from './inbox.dto.js';
 
@@ -28,22 +29,21 @@ export class InboxStore {
   constructor(private readonly database: Database) {}
 
   /** Newest first, from before the number `before`. */
-  async list(
-    actor: Actor,
-    { unread, category, workspace_id, archived = false, limit }: ListNotifications & { limit: number },
-    before: string | undefined,
-  ): Promise<Notification[]> {
+  list(actor: Actor, input: ListNotifications): Promise<Page<Notification>> {
+    const { unread, category, workspace_id, archived = false, ...page } = input;
     const conditions = [
       sql`(archived_at is not null) = ${archived}`,
       unread === undefined ? sql`true` : sql`(read_at is null) = ${unread}`,
       category === undefined ? sql`true` : sql`category = ${category}`,
       workspace_id === undefined ? sql`true` : sql`workspace_id = ${workspace_id}`,
-      before === undefined ? sql`true` : sql`number < ${before}`,
     ];
-    const { rows } = await sql<Notification>`
-      select n.* from notification n where ${isListedTo(actor)} and ${sql.join(conditions, sql` and `)}
-      order by number desc limit ${limit}`.execute(this.database.tables());
-    return rows;
+    return readPage({ by: 'number', kind: 'number' }, page, async ({ after, limit }) => {
+      const { rows } = await sql<Notification>`
+        select n.* from notification n where ${isListedTo(actor)} and ${sql.join(conditions, sql` and `)}
+          and ${after === undefined ? sql`true` : sql`number < ${after}`}
+        order by number desc limit ${limit}`.execute(this.database.tables());
+      return rows;
+    });
   }
 
   async countUnread(actor: Actor, within: Pick<UnitOfWork, 'tables'> = this.database): Promise<number> {

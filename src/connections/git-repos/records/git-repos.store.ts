@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Actor, WorkspacePermission } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
 import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, type PageInput, selectPage } from '../../../platform/dto/index.js';
 import { NotFound, unseenAs } from '../../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspacesStore } from '../../../workspaces/core/index.js';
 
@@ -66,13 +67,9 @@ export class GitReposStore {
   }
 
   /** By id, oldest first. */
-  list(workspaceId: string, after: string | undefined, limit: number): Promise<RepoRow[]> {
-    const query = this.database
-      .tables()
-      .selectFrom('git_repo')
-      .selectAll()
-      .where('workspace_id', '=', workspaceId);
-    return (after ? query.where('id', '>', after) : query).orderBy('id').limit(limit).execute();
+  list(workspaceId: string, input: PageInput): Promise<Page<RepoRow>> {
+    const repos = this.database.tables().selectFrom('git_repo').selectAll();
+    return selectPage(repos.where('workspace_id', '=', workspaceId), input);
   }
 
   async count(unit: UnitOfWork, workspaceId: string): Promise<number> {

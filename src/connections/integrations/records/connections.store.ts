@@ -11,6 +11,7 @@ import {
 } from '../../../platform/access/index.js';
 import { Subject } from '../../../platform/actions/index.js';
 import { Database, newId, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, type PageInput, readPage } from '../../../platform/dto/index.js';
 import { Forbidden, NotFound } from '../../../platform/errors/index.js';
 
 export const CONNECTION_STATES = ['pending', 'active', 'needs_reauth', 'error', 'revoked'] as const;
@@ -34,13 +35,11 @@ type Queries = Pick<Database, 'tables'>;
 /** As a caller sees it. */
 export type SeenConnection = ConnectionRow & { readonly caller_role: OrganizationRole };
 
-export interface ConnectionFilter {
-  readonly organizationId?: string;
-  readonly workspaceId?: string;
+interface ConnectionFilter extends PageInput {
+  readonly organization_id?: string;
+  readonly workspace_id?: string;
   readonly provider?: string;
   readonly state?: ConnectionState;
-  readonly after?: string;
-  readonly limit: number;
 }
 
 const UNKNOWN = 'No such connection';
@@ -83,18 +82,20 @@ export class ConnectionsStore {
   }
 
   /** By id, oldest first. */
-  list(actor: Actor, filter: ConnectionFilter): Promise<SeenConnection[]> {
-    const { organizationId, workspaceId, provider, state, after, limit } = filter;
-    const conditions = [
-      organizationId && sql`c.organization_id = ${organizationId}`,
-      workspaceId &&
-        sql`exists (select from connection_grant g where g.connection_id = c.id and g.workspace_id = ${workspaceId})`,
-      provider && sql`c.provider = ${provider}`,
-      state && sql`c.state = ${state}`,
-      after && sql`c.id > ${after}`,
-    ].filter(Boolean) as RawBuilder<unknown>[];
-    const which = conditions.reduce((all, one) => sql`${all} and ${one}`, sql`m.role <> 'guest'`);
-    return this.visible(actor, which, sql`order by c.id limit ${limit}`);
+  list(actor: Actor, filter: ConnectionFilter): Promise<Page<SeenConnection>> {
+    const { organization_id, workspace_id, provider, state, ...page } = filter;
+    return readPage({ by: 'id' }, page, ({ after, limit }) => {
+      const conditions = [
+        organization_id && sql`c.organization_id = ${organization_id}`,
+        workspace_id &&
+          sql`exists (select from connection_grant g where g.connection_id = c.id and g.workspace_id = ${workspace_id})`,
+        provider && sql`c.provider = ${provider}`,
+        state && sql`c.state = ${state}`,
+        after && sql`c.id > ${after}`,
+      ].filter(Boolean) as RawBuilder<unknown>[];
+      const which = conditions.reduce((all, one) => sql`${all} and ${one}`, sql`m.role <> 'guest'`);
+      return this.visible(actor, which, sql`order by c.id limit ${limit}`);
+    });
   }
 
   find(id: string, within: Queries = this.database): Promise<ConnectionRow | undefined> {

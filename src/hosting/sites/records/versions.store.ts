@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Chain } from '../../../platform/access/index.js';
 import { Database, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, type PageInput, selectPage } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { Leases } from '../../../platform/leases/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';

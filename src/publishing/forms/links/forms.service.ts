@@ -11,14 +11,7 @@ import { Action, Subject } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
-import {
-  ById,
-  DEFAULT_LIMIT,
-  DeletedView,
-  decodeCursor,
-  type Page,
-  pageOf,
-} from '../../../platform/dto/index.js';
+import { ById, DeletedView, type Page } from '../../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
 import { ListOfWorkspace, type VisibleWorkspace, WorkspacesStore } from '../../../workspaces/core/index.js';
 import { LinkAccess } from '../../exposure/index.js';
@@ -53,16 +46,9 @@ export class FormsService {
     output: FormPage,
   })
   async list(actor: Actor, input: ListOfWorkspace): Promise<Page<FormView>> {
-    const { workspace_id: workspaceId, limit = DEFAULT_LIMIT, cursor } = input;
-    await this.workspaces.require(actor, 'form.read', workspaceId);
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.forms.list(actor, { workspaceId, after, limit: limit + 1 });
-    return pageOf(
-      rows,
-      limit,
-      row => this.views.of(actor, row),
-      row => [row.id],
-    );
+    await this.workspaces.require(actor, 'form.read', input.workspace_id);
+    const page = await this.forms.list(actor, input);
+    return { ...page, items: page.items.map(row => this.views.of(actor, row)) };
   }
 
   @Action({

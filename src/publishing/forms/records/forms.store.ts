@@ -11,8 +11,10 @@ import {
   workspacesOf,
 } from '../../../platform/access/index.js';
 import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, selectPage } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
+import type { ListOfWorkspace } from '../../../workspaces/core/index.js';
 import type { GiverStanding } from '../../exposure/index.js';
 import type { FieldType, FormDefinition, FormField } from '../file/index.js';
 
@@ -97,17 +99,10 @@ export class FormsStore {
     return row;
   }
 
-  /** Forms of a workspace that the caller sees, oldest first, from after `after`. */
-  list(
-    actor: Actor,
-    { workspaceId, after, limit }: { workspaceId: string; after?: string; limit: number },
-  ): Promise<AskedFormRow[]> {
-    const query = this.asked(actor, this.database, visibleTo(actor)).where(
-      'f.workspace_id',
-      '=',
-      workspaceId,
-    );
-    return (after ? query.where('f.id', '>', after) : query).orderBy('f.id').limit(limit).execute();
+  /** Forms of a workspace that the caller sees, oldest first. */
+  list(actor: Actor, { workspace_id, ...page }: ListOfWorkspace): Promise<Page<AskedFormRow>> {
+    const all = this.asked(actor, this.database, visibleTo(actor));
+    return selectPage(all.where('f.workspace_id', '=', workspace_id), page, { by: 'f.id' });
   }
 
   /** Those of one organization that the caller may end; with `all`, also in workspaces that they do not see. */

@@ -3,14 +3,7 @@ import type { Actor, WorkspacePermission } from '../../../platform/access/index.
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Database, iso, isoOrNull, type UnitOfWork } from '../../../platform/database/index.js';
-import {
-  ById,
-  DEFAULT_LIMIT,
-  DeletedView,
-  decodeCursor,
-  type Page,
-  pageOf,
-} from '../../../platform/dto/index.js';
+import { ById, DeletedView, type Page, readPage } from '../../../platform/dto/index.js';
 import { Conflict, NotFound } from '../../../platform/errors/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { requireRole, targetOf } from '../links/forms.service.js';
@@ -46,17 +39,12 @@ export class SubmissionsService {
     output: SubmissionPage,
   })
   async list(actor: Actor, input: ListSubmissions): Promise<Page<SubmissionView>> {
-    const { id, state, limit = DEFAULT_LIMIT, cursor } = input;
+    const { id, state, ...asked } = input;
     const form = await this.require(actor, 'form.read', id);
-    const [after] = decodeCursor(cursor, 'id');
-    const states = state && [state];
-    const rows = await this.submissions.list(id, { states, after, limit: limit + 1 });
-    return pageOf(
-      rows,
-      limit,
-      row => viewOf(form, row),
-      row => [row.id],
+    const page = await readPage({ by: 'id' }, asked, slice =>
+      this.submissions.list(id, { states: state && [state], ...slice }),
     );
+    return { ...page, items: page.items.map(row => viewOf(form, row)) };
   }
 
   @Action({

@@ -11,14 +11,7 @@ import {
 import { Action, Subject } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Database, newId } from '../../../platform/database/index.js';
-import {
-  ById,
-  DEFAULT_LIMIT,
-  DeletedView,
-  decodeCursor,
-  type Page,
-  pageOf,
-} from '../../../platform/dto/index.js';
+import { ById, DeletedView, type Page } from '../../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
 import {
   ListAcrossWorkspaces,
@@ -59,17 +52,10 @@ export class ShareLinksService {
     refuses: { 404: 'No such workspace' },
   })
   async list(actor: Actor, input: ListAcrossWorkspaces): Promise<Page<ShareLinkView>> {
-    const { workspace_id: workspaceId, limit = DEFAULT_LIMIT, cursor } = input;
     requireScope(actor, 'share.read');
-    if (workspaceId) await this.workspaces.require(actor, 'share.read', workspaceId);
-    const [after] = decodeCursor(cursor, 'id');
-    const rows = await this.links.list(actor, { workspaceId, after, limit: limit + 1 });
-    return pageOf(
-      rows,
-      limit,
-      row => this.views.of(actor, row),
-      row => [row.id],
-    );
+    if (input.workspace_id) await this.workspaces.require(actor, 'share.read', input.workspace_id);
+    const page = await this.links.list(actor, input);
+    return { ...page, items: page.items.map(row => this.views.of(actor, row)) };
   }
 
   @Action({

@@ -12,7 +12,9 @@ import {
   workspacesOf,
 } from '../../../platform/access/index.js';
 import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, selectPage } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
+import type { ListAcrossWorkspaces } from '../../../workspaces/core/index.js';
 import { ALLOWANCES, type Allowance, type GiverStanding } from '../../exposure/index.js';
 
 type Queries = Pick<Database, 'tables'>;
@@ -54,14 +56,11 @@ export class ShareLinksStore {
     return row;
   }
 
-  /** Links in workspaces that the caller sees, oldest first, from after `after`. */
-  list(
-    actor: Actor,
-    filter: { workspaceId?: string; after?: string; limit: number },
-  ): Promise<AskedLinkRow[]> {
+  /** Links in workspaces that the caller sees, oldest first. */
+  list(actor: Actor, { workspace_id, ...page }: ListAcrossWorkspaces): Promise<Page<AskedLinkRow>> {
     const all = this.asked(actor, this.database, visibleTo(actor));
-    const query = filter.workspaceId ? all.where('s.workspace_id', '=', filter.workspaceId) : all;
-    return this.pageOf(query, filter);
+    const query = workspace_id ? all.where('s.workspace_id', '=', workspace_id) : all;
+    return selectPage(query, page, { by: 's.id' });
   }
 
   /** Those of one organization that the caller may manage; with `all`, also in workspaces that they do not see. */

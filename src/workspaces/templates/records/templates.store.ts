@@ -9,6 +9,7 @@ import {
   workspacesOf,
 } from '../../../platform/access/index.js';
 import { Database, newId, type Row, type UnitOfWork } from '../../../platform/database/index.js';
+import { type Page, type PageInput, readPage } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import type { Manifest } from './manifest.js';
 
@@ -50,19 +51,20 @@ type Queries = Pick<Database, 'tables'>;
 export class TemplatesStore {
   constructor(private readonly database: Database) {}
 
-  /** Those that the caller sees, oldest first, after id `after`. */
-  async list(
+  /** Templates that the caller sees, oldest first. */
+  list(
     actor: Actor,
-    filter: { organizationId?: string; q?: string; after?: string; limit: number },
-  ): Promise<TemplateRow[]> {
-    const { organizationId, q, after, limit } = filter;
+    { organization_id, q, ...page }: PageInput & { organization_id?: string; q?: string },
+  ): Promise<Page<TemplateRow>> {
     const like = q && `%${q.replace(/[\\%_]/g, '\\$&')}%`;
-    return this.visible(
-      actor,
-      sql`${organizationId ? sql`t.organization_id = ${organizationId}` : sql`true`}
-        and ${after ? sql`t.id > ${after}` : sql`true`}
-        and ${like ? sql`(t.name ilike ${like} or t.slug ilike ${like} or t.description ilike ${like})` : sql`true`}`,
-      sql`order by t.id limit ${limit}`,
+    return readPage({ by: 'id' }, page, ({ after, limit }) =>
+      this.visible(
+        actor,
+        sql`${organization_id ? sql`t.organization_id = ${organization_id}` : sql`true`}
+          and ${after ? sql`t.id > ${after}` : sql`true`}
+          and ${like ? sql`(t.name ilike ${like} or t.slug ilike ${like} or t.description ilike ${like})` : sql`true`}`,
+        sql`order by t.id limit ${limit}`,
+      ),
     );
   }
 
