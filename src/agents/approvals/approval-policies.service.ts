@@ -14,12 +14,8 @@ export class ApprovalPoliciesService {
     private readonly policies: ApprovalPolicies,
   ) {}
 
-  @Action({
-    name: 'approval_policy_get',
-    route: 'GET /api/workspaces/:workspaceId/approval-policy',
-    on: 'workspace_id',
+  @Action('approval_policy_get', 'GET /api/workspaces/:workspaceId/approval-policy', {
     summary: 'Tell what agents of a workspace may do by themselves, and what people are asked about',
-    effect: 'read',
     permission: 'approval.read',
     input: WorkspaceId,
     output: ApprovalPolicyView,
@@ -29,13 +25,9 @@ export class ApprovalPoliciesService {
     return { workspace_id: id, ...(await this.policies.of(id)) };
   }
 
-  @Action({
-    name: 'approval_policy_update',
-    route: 'PATCH /api/workspaces/:workspaceId/approval-policy',
-    on: 'workspace_id',
+  @Action('approval_policy_update', 'PATCH /api/workspaces/:workspaceId/approval-policy', {
     summary:
       'Set what agents of a workspace may do by themselves; runs in flight keep to it from their next call on',
-    effect: 'expose',
     consequence: 'Agents of the workspace may then do more, or less, without asking a person.',
     permission: 'workspace.update',
     personOnly: true,

@@ -38,12 +38,9 @@ export class ApprovalsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'approval_list',
-    route: 'GET /api/agent/approvals',
+  @Action('approval_list', 'GET /api/agent/approvals', {
     on: { chat_id: 'chat', workspace_id: 'workspace' },
     summary: 'List what people are asked to approve, newest first',
-    effect: 'read',
     permission: 'approval.read',
     input: ListApprovals,
     output: ApprovalPage,
@@ -58,12 +55,9 @@ export class ApprovalsService {
     return this.approvals.list({ ...filter, ...own, actor }, { limit, cursor }, row => this.view(row));
   }
 
-  @Action({
-    name: 'approval_get',
-    route: 'GET /api/agent/approvals/:approvalId',
+  @Action('approval_get', 'GET /api/agent/approvals/:approvalId', {
     on: 'approval_id',
     summary: 'Read what is to be approved',
-    effect: 'read',
     permission: 'approval.read',
     input: ById({ approval_id: 'The approval' }),
     output: ApprovalView,
@@ -72,12 +66,9 @@ export class ApprovalsService {
     return this.view(await this.require(actor, 'approval.read', approval_id));
   }
 
-  @Action({
-    name: 'approval_decide',
-    route: 'POST /api/agent/approvals/:approvalId',
+  @Action('approval_decide', 'POST /api/agent/approvals/:approvalId', {
     on: 'approval_id',
     summary: 'Allow or deny a call that waits for it; whatever waited goes on',
-    effect: 'expose',
     consequence: 'An allowed call is made, with all that it does.',
     permission: 'approval.decide',
     personOnly: true,

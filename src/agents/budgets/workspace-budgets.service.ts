@@ -27,12 +27,8 @@ export class WorkspaceBudgetsService implements OnModuleInit {
     );
   }
 
-  @Action({
-    name: 'workspace_budget_get',
-    route: 'GET /api/workspaces/:workspaceId/budget',
-    on: 'workspace_id',
+  @Action('workspace_budget_get', 'GET /api/workspaces/:workspaceId/budget', {
     summary: "Tell a workspace's budget and what is spent of it this month",
-    effect: 'read',
     permission: 'budget.read',
     input: WorkspaceId,
     output: BudgetView,
@@ -42,12 +38,8 @@ export class WorkspaceBudgetsService implements OnModuleInit {
     return this.budgets.view({ organizationId: organization_id, workspaceId: id });
   }
 
-  @Action({
-    name: 'workspace_budget_set',
-    route: 'PUT /api/workspaces/:workspaceId/budget',
-    on: 'workspace_id',
+  @Action('workspace_budget_set', 'PUT /api/workspaces/:workspaceId/budget', {
     summary: 'Set what the agents of a workspace may spend in a month',
-    effect: 'expose',
     consequence: 'The agents of the workspace may then spend more, or less, of the organization’s money.',
     permission: 'budget.update',
     input: SetWorkspaceBudget,

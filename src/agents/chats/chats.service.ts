@@ -51,10 +51,7 @@ export class ChatsService {
     private readonly topics: Topics,
   ) {}
 
-  @Action({
-    name: 'chat_create',
-    route: 'POST /api/agent',
-    on: 'workspace_id',
+  @Action('chat_create', 'POST /api/agent', {
     summary: 'Create the chat in which runs happen',
     effect: 'write',
     permission: 'chat.write',
@@ -106,12 +103,8 @@ export class ChatsService {
     };
   }
 
-  @Action({
-    name: 'chat_list',
-    route: 'GET /api/chats',
-    on: 'workspace_id',
+  @Action('chat_list', 'GET /api/chats', {
     summary: 'List the chats that the caller sees, newest first',
-    effect: 'read',
     permission: 'chat.read',
     input: ListChats,
     output: ChatPage,
@@ -124,12 +117,9 @@ export class ChatsService {
     return pageOf(rows, limit, chatView, row => [iso(row.created_at), row.id]);
   }
 
-  @Action({
-    name: 'chat_get',
-    route: 'GET /api/chats/:id',
+  @Action('chat_get', 'GET /api/chats/:id', {
     on: { id: 'chat' },
     summary: 'Read a chat',
-    effect: 'read',
     permission: 'chat.read',
     input: ById({ id: 'The chat' }),
     output: ChatView,
@@ -144,12 +134,9 @@ export class ChatsService {
     return { ...chatView({ ...row, ...run }), plan, context };
   }
 
-  @Action({
-    name: 'chat_message_list',
-    route: 'GET /api/chats/:id/messages',
+  @Action('chat_message_list', 'GET /api/chats/:id/messages', {
     on: { id: 'chat' },
     summary: 'List the messages of a chat, oldest first',
-    effect: 'read',
     permission: 'chat.read',
     input: ListById({ id: 'The chat' }),
     output: MessagePage,
@@ -165,9 +152,7 @@ export class ChatsService {
     return pageOf(rows, limit, messageView, row => [row.run_number, row.number]);
   }
 
-  @Action({
-    name: 'chat_update',
-    route: 'PATCH /api/chats/:id',
+  @Action('chat_update', 'PATCH /api/chats/:id', {
     on: { id: 'chat' },
     summary: 'Rename, pin or archive a chat, or choose its model',
     effect: 'write',
@@ -183,12 +168,9 @@ export class ChatsService {
     return this.read(actor, { id });
   }
 
-  @Action({
-    name: 'chat_delete',
-    route: 'DELETE /api/chats/:id',
+  @Action('chat_delete', 'DELETE /api/chats/:id', {
     on: { id: 'chat' },
     summary: 'Delete a chat with its messages and runs; a run in flight ends',
-    effect: 'destructive',
     consequence: 'Its messages and the records of its runs are gone for good.',
     permission: 'chat.write',
     input: ById({ id: 'The chat' }),

@@ -17,10 +17,7 @@ export class InstructionsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'agent_instructions_get',
-    route: 'GET /api/organizations/:orgId/agent-instructions',
-    on: 'organization_id',
+  @Action('agent_instructions_get', 'GET /api/organizations/:orgId/agent-instructions', {
     summary: 'Read what an organization tells all of its agents',
     effect: 'read',
     permission: 'agent.instruct',
@@ -32,12 +29,8 @@ export class InstructionsService {
     return this.store.read(organization_id);
   }
 
-  @Action({
-    name: 'agent_instructions_set',
-    route: 'PUT /api/organizations/:orgId/agent-instructions',
-    on: 'organization_id',
+  @Action('agent_instructions_set', 'PUT /api/organizations/:orgId/agent-instructions', {
     summary: 'Set what an organization tells all of its agents',
-    effect: 'expose',
     consequence: 'All agents of the organization then go by this text, whoever sets them to work.',
     permission: 'agent.instruct',
     input: SetAgentInstructions,

@@ -37,14 +37,10 @@ export class LoopsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'loop_create',
-    route: 'POST /api/loops',
-    on: 'workspace_id',
+  @Action('loop_create', 'POST /api/loops', {
     summary: 'Have an agent repeat a task in one chat until a pinned check, schema or rubric is met',
     description:
       'Each iteration is a run. What it leaves is checked by a script, a JSON Schema and an independent grader, all pinned now; what is unmet goes back to the agent.',
-    effect: 'write',
     permission: 'loop.run',
     input: CreateLoop,
     output: LoopView,
@@ -73,12 +69,8 @@ export class LoopsService {
     });
   }
 
-  @Action({
-    name: 'loop_list',
-    route: 'GET /api/loops',
-    on: { workspace_id: 'workspace' },
+  @Action('loop_list', 'GET /api/loops', {
     summary: 'List loops in the workspaces that the caller sees, newest first',
-    effect: 'read',
     permission: 'loop.read',
     input: ListLoops,
     output: LoopPage,
@@ -91,12 +83,9 @@ export class LoopsService {
     return { ...page, items: page.items.map(loopView) };
   }
 
-  @Action({
-    name: 'loop_get',
-    route: 'GET /api/loops/:id',
+  @Action('loop_get', 'GET /api/loops/:id', {
     on: { id: 'loop' },
     summary: 'Read how a loop stands, with what each iteration was found to be',
-    effect: 'read',
     permission: 'loop.read',
     input: ById({ id: 'The loop' }),
     output: LoopRecordView,
@@ -106,11 +95,9 @@ export class LoopsService {
     return loopRecordView(loop, await this.loops.iterations(id));
   }
 
-  @Action({
-    name: 'loop_watch',
+  @Action('loop_watch', {
     on: { id: 'loop' },
     summary: 'Stream what happens to a loop, to its end',
-    effect: 'read',
     permission: 'loop.read',
     input: WatchLoop,
     output: LoopView,
@@ -121,12 +108,9 @@ export class LoopsService {
     return { workspaceId: workspace_id, log: new LoopEvents(this.loops, id) };
   }
 
-  @Action({
-    name: 'loop_stop',
-    route: 'POST /api/loops/:id/stop',
+  @Action('loop_stop', 'POST /api/loops/:id/stop', {
     on: { id: 'loop' },
     summary: 'Stop a loop with its run; what it did is kept, and it can be resumed',
-    effect: 'write',
     permission: 'loop.run',
     input: ById({ id: 'The loop' }),
     output: LoopView,
@@ -148,12 +132,9 @@ export class LoopsService {
     });
   }
 
-  @Action({
-    name: 'loop_resume',
-    route: 'POST /api/loops/:id/resume',
+  @Action('loop_resume', 'POST /api/loops/:id/resume', {
     on: { id: 'loop' },
     summary: 'Let a loop go on that has ended without being satisfied, on the authority of the caller',
-    effect: 'write',
     permission: 'loop.run',
     input: ResumeLoop,
     output: LoopView,

@@ -33,9 +33,7 @@ export class MessagesService {
     private readonly schemas: ResponseSchemas,
   ) {}
 
-  @Action({
-    name: 'agent_send',
-    route: 'POST /api/agent/message',
+  @Action('agent_send', 'POST /api/agent/message', {
     on: { chat_id: 'chat', workspace_id: 'workspace' },
     tool: {
       name: 'send_message',
@@ -44,7 +42,6 @@ export class MessagesService {
         'Set an agent to work, in a new chat or an existing one. Answers at once with a call_id; ask run_status for the result.',
     },
     summary: 'Send a message to an agent, which starts a run; makes the chat on the first send',
-    effect: 'write',
     permission: 'agent.run',
     input: SendMessage,
     output: SentView,

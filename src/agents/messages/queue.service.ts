@@ -31,12 +31,9 @@ export class QueueService {
     private readonly stopper: RunStopper,
   ) {}
 
-  @Action({
-    name: 'queue_list',
-    route: 'GET /api/agent/queue',
+  @Action('queue_list', 'GET /api/agent/queue', {
     on: 'chat_id',
     summary: 'List the messages of a chat that wait for the run in flight',
-    effect: 'read',
     permission: 'chat.read',
     input: ListById({ chat_id: 'The chat' }),
     output: QueuedMessagePage,
@@ -49,12 +46,9 @@ export class QueueService {
     return { ...page, items: page.items.map(row => viewOf(row, chat_id)) };
   }
 
-  @Action({
-    name: 'queue_update',
-    route: 'PATCH /api/agent/queue/:messageId',
+  @Action('queue_update', 'PATCH /api/agent/queue/:messageId', {
     on: 'message_id',
     summary: 'Change a message that still waits, or its place among those that wait',
-    effect: 'write',
     permission: 'agent.run',
     input: EditQueuedMessage,
     output: QueuedMessageView,
@@ -71,12 +65,9 @@ export class QueueService {
     });
   }
 
-  @Action({
-    name: 'queue_withdraw',
-    route: 'DELETE /api/agent/queue/:messageId',
+  @Action('queue_withdraw', 'DELETE /api/agent/queue/:messageId', {
     on: 'message_id',
     summary: 'Withdraw a message that still waits',
-    effect: 'destructive',
     consequence: 'The message is not answered; it can be sent again.',
     permission: 'agent.stop',
     input: ById({ message_id: 'The message' }),
@@ -96,12 +87,9 @@ export class QueueService {
     });
   }
 
-  @Action({
-    name: 'queue_steer',
-    route: 'POST /api/agent/queue/:messageId/steer',
+  @Action('queue_steer', 'POST /api/agent/queue/:messageId/steer', {
     on: 'message_id',
     summary: 'Let a message that waits enter the run in flight, at its next step',
-    effect: 'write',
     permission: 'agent.run',
     input: ById({ message_id: 'The message' }),
     output: QueuedMessageView,

@@ -20,11 +20,8 @@ export class ModelsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'model_list',
-    route: 'GET /api/models',
+  @Action('model_list', 'GET /api/models', {
     summary: 'List the models, those that the organization can use first',
-    effect: 'read',
     permission: 'model.list',
     input: ListModels,
     output: ModelsView,
@@ -37,10 +34,7 @@ export class ModelsService {
     return { items: this.viewsFor(settings), next_cursor: null };
   }
 
-  @Action({
-    name: 'model_settings_get',
-    route: 'GET /api/organizations/:orgId/models',
-    on: 'organization_id',
+  @Action('model_settings_get', 'GET /api/organizations/:orgId/models', {
     summary: 'Tell which models an organization may use',
     effect: 'read',
     permission: 'model.configure',
@@ -60,12 +54,8 @@ export class ModelsService {
     };
   }
 
-  @Action({
-    name: 'model_settings_update',
-    route: 'PUT /api/organizations/:orgId/models',
-    on: 'organization_id',
+  @Action('model_settings_update', 'PUT /api/organizations/:orgId/models', {
     summary: 'Decide which models an organization may use; replaces all that was decided before',
-    effect: 'expose',
     consequence:
       'Prompts and files that agents read are then sent to these models, at the organization’s cost.',
     permission: 'model.configure',

@@ -78,12 +78,9 @@ export class QuestionsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'question_list',
-    route: 'GET /api/agent/questions',
+  @Action('question_list', 'GET /api/agent/questions', {
     on: { chat_id: 'chat', workspace_id: 'workspace' },
     summary: 'List what agents ask people, newest first',
-    effect: 'read',
     permission: 'chat.read',
     input: ListQuestions,
     output: QuestionPage,
@@ -98,12 +95,9 @@ export class QuestionsService {
     return this.questions.list({ ...filter, ...own, actor }, { limit, cursor }, row => this.views.of(row));
   }
 
-  @Action({
-    name: 'question_get',
-    route: 'GET /api/agent/questions/:questionId',
+  @Action('question_get', 'GET /api/agent/questions/:questionId', {
     on: 'question_id',
     summary: 'Read what an agent asks',
-    effect: 'read',
     permission: 'chat.read',
     input: ById({ question_id: 'The question' }),
     output: QuestionView,
@@ -112,12 +106,9 @@ export class QuestionsService {
     return this.views.of(await this.require(actor, 'chat.read', question_id));
   }
 
-  @Action({
-    name: 'question_answer',
-    route: 'POST /api/agent/questions/:questionId/answers',
+  @Action('question_answer', 'POST /api/agent/questions/:questionId/answers', {
     on: 'question_id',
     summary: 'Answer what an agent asks; its run goes on with the answer',
-    effect: 'write',
     permission: 'agent.run',
     personOnly: true,
     input: AnswerQuestion,

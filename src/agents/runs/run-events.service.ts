@@ -63,11 +63,9 @@ export class ChatEventsService {
     private readonly runs: RunEvents,
   ) {}
 
-  @Action({
-    name: 'chat_watch',
+  @Action('chat_watch', {
     on: { id: 'chat' },
     summary: 'Stream what happens in a chat, run after run, from its beginning or from after an event',
-    effect: 'read',
     permission: 'chat.read',
     input: ChatEventsInput,
     output: ChatView,

@@ -38,12 +38,9 @@ export class RunRecordsService {
     private readonly runFiles: RunFiles,
   ) {}
 
-  @Action({
-    name: 'run_list',
-    route: 'GET /api/agent/runs',
+  @Action('run_list', 'GET /api/agent/runs', {
     on: { chat_id: 'chat', workspace_id: 'workspace', parent_call_id: 'run' },
     summary: 'List the runs of a chat or a workspace, or the tasks of a run, newest first',
-    effect: 'read',
     permission: 'chat.read',
     input: ListRuns,
     output: RunPage,
@@ -59,12 +56,9 @@ export class RunRecordsService {
     return { ...page, items: page.items.map(summary) };
   }
 
-  @Action({
-    name: 'run_get',
-    route: 'GET /api/agent/runs/:callId',
+  @Action('run_get', 'GET /api/agent/runs/:callId', {
     on: { call_id: 'run' },
     summary: 'Read the whole record of a run',
-    effect: 'read',
     permission: 'chat.read',
     input: ById({ call_id: 'The run' }),
     output: RunRecordView,
@@ -129,12 +123,9 @@ export class RunRollbackService {
     private readonly files: RunRollback,
   ) {}
 
-  @Action({
-    name: 'run_rollback',
-    route: 'POST /api/agent/runs/:callId/rollback',
+  @Action('run_rollback', 'POST /api/agent/runs/:callId/rollback', {
     on: { call_id: 'run' },
     summary: 'Make the files that a run and its tasks changed what they were before it',
-    effect: 'destructive',
     consequence:
       'What the run did to files is undone; the versions of before stay in the history and can be put back from there.',
     permission: 'file.write',

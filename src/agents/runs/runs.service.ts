@@ -42,9 +42,7 @@ export class RunsService implements BeforeApplicationShutdown {
     private readonly stopper: RunStopper,
   ) {}
 
-  @Action({
-    name: 'run_status_get',
-    route: 'GET /api/agent/status/:callId',
+  @Action('run_status_get', 'GET /api/agent/status/:callId', {
     on: { call_id: 'run' },
     tool: {
       name: 'run_status',
@@ -53,7 +51,6 @@ export class RunsService implements BeforeApplicationShutdown {
         'Tell how a run stands, and its result once it has ended. wait=30 waits for its end that long; ask again where it goes on.',
     },
     summary: 'Tell how a run stands, waiting for its end if asked to',
-    effect: 'read',
     permission: 'chat.read',
     input: RunStatusInput,
     output: RunStatusView,
@@ -72,11 +69,9 @@ export class RunsService implements BeforeApplicationShutdown {
     }
   }
 
-  @Action({
-    name: 'run_watch',
+  @Action('run_watch', {
     on: { call_id: 'run' },
     summary: 'Stream what happens in a run, from its beginning or from after an event',
-    effect: 'read',
     permission: 'chat.read',
     input: RunEventsInput,
     output: RunStatusView,
@@ -88,9 +83,7 @@ export class RunsService implements BeforeApplicationShutdown {
     return { workspaceId: workspace_id, log: this.runEvents.of(call_id, whose) };
   }
 
-  @Action({
-    name: 'run_stop',
-    route: 'POST /api/agent/stop',
+  @Action('run_stop', 'POST /api/agent/stop', {
     on: { call_id: 'run', chat_id: 'chat' },
     summary: 'Stop a run, or the run in flight of a chat; what it had produced is kept',
     effect: 'write',

@@ -92,12 +92,8 @@ export class SubagentsService {
     private readonly lint: AgentLint,
   ) {}
 
-  @Action({
-    name: 'agent_list',
-    route: 'GET /api/workspaces/:workspaceId/agents',
-    on: 'workspace_id',
+  @Action('agent_list', 'GET /api/workspaces/:workspaceId/agents', {
     summary: 'List the subagents and skills of a workspace, and what is wrong with their files',
-    effect: 'read',
     permission: 'file.read',
     input: WorkspaceId,
     output: AgentListView,

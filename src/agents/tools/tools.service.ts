@@ -25,12 +25,8 @@ export class ToolsService {
     private readonly shellTools: ShellTools,
   ) {}
 
-  @Action({
-    name: 'tool_list',
-    route: 'GET /api/workspaces/:workspaceId/tools',
-    on: 'workspace_id',
+  @Action('tool_list', 'GET /api/workspaces/:workspaceId/tools', {
     summary: 'List the tools that an agent can use in a workspace, and why it cannot use others',
-    effect: 'read',
     permission: 'workspace.read',
     input: ListAgentTools,
     output: AgentToolListView,
@@ -45,9 +41,7 @@ export class ToolsService {
     return { items: tools.map(tool => viewOf(tool, agent)) };
   }
 
-  @Action({
-    name: 'tool_run',
-    on: 'workspace_id',
+  @Action('tool_run', {
     summary: 'Run a tool as an agent would; with Accept: text/event-stream, its output as it comes',
     effect: 'write',
     permission: 'file.read',

@@ -33,13 +33,10 @@ export class AutomationEventsService {
     private readonly log: AutomationEventsStore,
   ) {}
 
-  @Action({
-    name: 'automation_watch',
-    on: 'workspace_id',
+  @Action('automation_watch', {
     summary: 'Stream what happens to the automations of a workspace: deployments and runs',
     description:
       'Events are automation.run.queued, .started, .completed and .failed, and automation.deployment.deployed, .paused, .resumed and .stopped. `reset` says that those up to a number are not kept any more.',
-    effect: 'read',
     permission: 'automation.read',
     input: WatchAutomations,
     output: AutomationEventView,
@@ -50,11 +47,9 @@ export class AutomationEventsService {
     return { workspaceId: workspace_id, log: new WorkspaceAutomations(this.log, workspace_id) };
   }
 
-  @Action({
-    name: 'automation_run_watch',
+  @Action('automation_run_watch', {
     on: { id: 'automation_run' },
     summary: 'Stream the events of its agent, or what its script prints, to its end',
-    effect: 'read',
     permission: 'automation.read',
     input: WatchAutomationRun,
     output: AutomationRunView,

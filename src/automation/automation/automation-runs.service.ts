@@ -40,14 +40,10 @@ export class AutomationRunsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'automation_trigger',
-    route: 'POST /api/automation/trigger',
-    on: 'workspace_id',
+  @Action('automation_trigger', 'POST /api/automation/trigger', {
     summary: 'Start an automation by hand, on the authority of the caller',
     description:
       'With draft, the file as it is now is run, deployed or not. wait=30 waits for its end that long.',
-    effect: 'write',
     permission: 'automation.run',
     input: TriggerAutomation,
     output: AutomationRunView,
@@ -86,12 +82,9 @@ export class AutomationRunsService {
     return this.asked.start({ ...rest, deployment, definition, draft: null }, wait);
   }
 
-  @Action({
-    name: 'automation_run_list',
-    route: 'GET /api/automation/runs',
+  @Action('automation_run_list', 'GET /api/automation/runs', {
     on: { workspace_id: 'workspace', deployment_id: 'deployment' },
     summary: 'List runs of automations in the workspaces that the caller sees, newest first',
-    effect: 'read',
     permission: 'automation.read',
     input: ListAutomationRuns,
     output: AutomationRunPage,
@@ -106,12 +99,9 @@ export class AutomationRunsService {
     return { ...page, items: await this.views.all(page.items) };
   }
 
-  @Action({
-    name: 'automation_run_get',
-    route: 'GET /api/automation/runs/:id',
+  @Action('automation_run_get', 'GET /api/automation/runs/:id', {
     on: { id: 'automation_run' },
     summary: 'Read how a run of an automation went, waiting for its end if asked to',
-    effect: 'read',
     permission: 'automation.read',
     input: ReadAutomationRun,
     output: AutomationRunView,
@@ -121,12 +111,9 @@ export class AutomationRunsService {
     return this.views.one(await this.asked.atEnd(run, wait));
   }
 
-  @Action({
-    name: 'automation_run_cancel',
-    route: 'POST /api/automation/runs/:id/cancel',
+  @Action('automation_run_cancel', 'POST /api/automation/runs/:id/cancel', {
     on: { id: 'automation_run' },
     summary: 'End a run of an automation; what it did is kept',
-    effect: 'destructive',
     consequence: 'Its agent or script ends where it is.',
     permission: 'automation.manage',
     input: ById({ id: 'The run' }),
@@ -145,12 +132,9 @@ export class AutomationRunsService {
     });
   }
 
-  @Action({
-    name: 'automation_run_replay',
-    route: 'POST /api/automation/runs/:id/replay',
+  @Action('automation_run_replay', 'POST /api/automation/runs/:id/replay', {
     on: { id: 'automation_run' },
     summary: 'Start an automation again with what came in before, on the authority of the caller',
-    effect: 'write',
     permission: 'automation.run',
     input: ReplayRun,
     output: AutomationRunView,

@@ -44,13 +44,9 @@ export class AutomationsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'automation_validate',
-    route: 'POST /api/automation/validate',
-    on: 'workspace_id',
+  @Action('automation_validate', 'POST /api/automation/validate', {
     summary:
       'Check the file of an automation: its mistakes with lines and suggestions, and when it fires next',
-    effect: 'read',
     permission: 'automation.read',
     input: ValidateAutomation,
     output: ValidationView,
@@ -78,14 +74,10 @@ export class AutomationsService {
     return this.database.transaction(unit => unit.answers(view));
   }
 
-  @Action({
-    name: 'automation_deploy',
-    route: 'POST /api/automation/deployments',
-    on: 'workspace_id',
+  @Action('automation_deploy', 'POST /api/automation/deployments', {
     summary: 'Deploy an automation as its files are now, or a further version of it',
     description:
       'It acts for whoever deploys it. Changes to its files change nothing that is live until it is deployed again.',
-    effect: 'expose',
     consequence:
       'It runs by itself from now on, on your authority, with the tools and actions that its file names.',
     permission: 'automation.deploy',
@@ -137,12 +129,8 @@ export class AutomationsService {
     });
   }
 
-  @Action({
-    name: 'automation_list',
-    route: 'GET /api/automation/deployments',
-    on: 'workspace_id',
+  @Action('automation_list', 'GET /api/automation/deployments', {
     summary: 'List the deployments of automations in the workspaces that the caller sees, or in one of them',
-    effect: 'read',
     permission: 'automation.read',
     input: ListDeployments,
     output: DeploymentPage,
@@ -157,13 +145,10 @@ export class AutomationsService {
     return { ...page, items };
   }
 
-  @Action({
-    name: 'automation_get',
-    route: 'GET /api/automation/deployments/:id',
+  @Action('automation_get', 'GET /api/automation/deployments/:id', {
     on: { id: 'deployment' },
     summary:
       'Read a deployment: how it stands, what starts it, when next, and whether its files have changed',
-    effect: 'read',
     permission: 'automation.read',
     input: ById({ id: 'The deployment' }),
     output: DeploymentView,

@@ -32,12 +32,9 @@ export class DeliveriesService {
     private readonly asked: AskedRuns,
   ) {}
 
-  @Action({
-    name: 'automation_delivery_list',
-    route: 'GET /api/automation/deliveries',
+  @Action('automation_delivery_list', 'GET /api/automation/deliveries', {
     on: { workspace_id: 'workspace', deployment_id: 'deployment' },
     summary: 'List what came in for automations, newest first, with the reason where it led to no run',
-    effect: 'read',
     permission: 'automation.read',
     input: ListDeliveries,
     output: DeliveryPage,
@@ -52,12 +49,9 @@ export class DeliveriesService {
     return { ...page, items: page.items.map(viewOf) };
   }
 
-  @Action({
-    name: 'automation_delivery_get',
-    route: 'GET /api/automation/deliveries/:id',
+  @Action('automation_delivery_get', 'GET /api/automation/deliveries/:id', {
     on: { id: 'automation_delivery' },
     summary: 'Read what came in for an automation, with its payload while that is kept',
-    effect: 'read',
     permission: 'automation.read',
     input: ById({ id: 'The delivery' }),
     output: DeliveryView,
@@ -69,13 +63,10 @@ export class DeliveriesService {
     return { ...viewOf(delivery), ...(payload && { payload: parseJson(payload.toString()) }) };
   }
 
-  @Action({
-    name: 'automation_delivery_replay',
-    route: 'POST /api/automation/deliveries/:id/replay',
+  @Action('automation_delivery_replay', 'POST /api/automation/deliveries/:id/replay', {
     on: { id: 'automation_delivery' },
     summary:
       'Start an automation with what came in before, whatever became of that, on the authority of the caller',
-    effect: 'write',
     permission: 'automation.run',
     input: ReplayDelivery,
     output: AutomationRunView,

@@ -32,14 +32,10 @@ export class DeploymentsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'automation_stop',
-    route: 'POST /api/automation/deployments/stop',
-    on: 'workspace_id',
+  @Action('automation_stop', 'POST /api/automation/deployments/stop', {
     summary:
       'Stop an automation: nothing starts it until it is deployed again. One that is stopped already stays so',
     description: 'Runs in flight go on, unless cancel_runs is true.',
-    effect: 'destructive',
     consequence: 'What would have started it meanwhile is not made up for.',
     permission: 'automation.manage',
     input: StopDeployment,
@@ -60,12 +56,9 @@ export class DeploymentsService {
     );
   }
 
-  @Action({
-    name: 'automation_pause',
-    route: 'POST /api/automation/deployments/:id/pause',
+  @Action('automation_pause', 'POST /api/automation/deployments/:id/pause', {
     on: { id: 'deployment' },
     summary: 'Pause a deployment: nothing but people starts it until it is resumed',
-    effect: 'destructive',
     consequence:
       'Its schedules do not fire, its webhooks are refused, and its queued runs wait until it is resumed.',
     permission: 'automation.manage',
@@ -82,12 +75,9 @@ export class DeploymentsService {
     });
   }
 
-  @Action({
-    name: 'automation_resume',
-    route: 'POST /api/automation/deployments/:id/resume',
+  @Action('automation_resume', 'POST /api/automation/deployments/:id/resume', {
     on: { id: 'deployment' },
     summary: 'Resume a paused deployment',
-    effect: 'expose',
     consequence: 'It runs by itself again, on the authority of whoever deployed it.',
     permission: 'automation.deploy',
     input: ById({ id: 'The deployment' }),
@@ -102,12 +92,9 @@ export class DeploymentsService {
     });
   }
 
-  @Action({
-    name: 'automation_rollback',
-    route: 'POST /api/automation/deployments/:id/rollback',
+  @Action('automation_rollback', 'POST /api/automation/deployments/:id/rollback', {
     on: { id: 'deployment' },
     summary: 'Make an older version of a deployment live again; it acts for whoever does that',
-    effect: 'expose',
     consequence: 'It runs by itself as that version has it, on your authority.',
     permission: 'automation.deploy',
     input: RollBackDeployment,
@@ -122,12 +109,9 @@ export class DeploymentsService {
     });
   }
 
-  @Action({
-    name: 'automation_version_list',
-    route: 'GET /api/automation/deployments/:id/versions',
+  @Action('automation_version_list', 'GET /api/automation/deployments/:id/versions', {
     on: { id: 'deployment' },
     summary: 'List the versions of a deployment, newest first',
-    effect: 'read',
     permission: 'automation.read',
     input: ListById({ id: 'The deployment' }),
     output: VersionPage,
@@ -138,12 +122,9 @@ export class DeploymentsService {
     return { ...page, items: page.items.map(viewOf) };
   }
 
-  @Action({
-    name: 'automation_version_get',
-    route: 'GET /api/automation/deployments/:id/versions/:number',
+  @Action('automation_version_get', 'GET /api/automation/deployments/:id/versions/:number', {
     on: { id: 'deployment' },
     summary: 'Read a version with the contents of the files that it pins',
-    effect: 'read',
     permission: 'automation.read',
     input: VersionId,
     output: VersionView,

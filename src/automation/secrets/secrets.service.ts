@@ -26,12 +26,8 @@ export class SecretsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'workspace_secret_list',
-    route: 'GET /api/workspaces/:workspaceId/secrets',
-    on: 'workspace_id',
+  @Action('workspace_secret_list', 'GET /api/workspaces/:workspaceId/secrets', {
     summary: 'List the names of the secrets that the automations of a workspace may use; never their values',
-    effect: 'read',
     permission: 'automation.read',
     input: ListOfWorkspace,
     output: SecretPage,
@@ -42,13 +38,9 @@ export class SecretsService {
     return { ...page, items: page.items.map(viewOf) };
   }
 
-  @Action({
-    name: 'workspace_secret_set',
-    route: 'PUT /api/workspaces/:workspaceId/secrets/:name',
-    on: 'workspace_id',
+  @Action('workspace_secret_set', 'PUT /api/workspaces/:workspaceId/secrets/:name', {
     summary: 'Set a secret for the scripts of automations, or replace its value',
     description: 'A script gets it as an environment variable where its automation names it under `secrets`.',
-    effect: 'destructive',
     consequence:
       'Automations that name it get this value from now on; a value that it had before cannot be restored.',
     permission: 'automation.manage',
@@ -69,12 +61,8 @@ export class SecretsService {
     });
   }
 
-  @Action({
-    name: 'workspace_secret_delete',
-    route: 'DELETE /api/workspaces/:workspaceId/secrets/:name',
-    on: 'workspace_id',
+  @Action('workspace_secret_delete', 'DELETE /api/workspaces/:workspaceId/secrets/:name', {
     summary: 'Delete a secret; automations that name it fail from then on',
-    effect: 'destructive',
     consequence: 'Automations that name it fail from then on; its value cannot be restored.',
     permission: 'automation.manage',
     input: SecretName,

@@ -32,15 +32,12 @@ export class ConnectorAuthorizationService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'connector_authorize',
-    route: 'POST /api/connectors/:id/authorize',
+  @Action('connector_authorize', 'POST /api/connectors/:id/authorize', {
     on: { id: 'connector' },
     summary: 'Give a connector its credential, or a new one; its id, its tools and where it is used stay',
     description:
       'With auth oauth, the answer says where to send the person, who signs in here and at the server. Where each person uses ' +
       'it with an account of their own, it is that of the caller.',
-    effect: 'expose',
     consequence: 'Agents use the connector with that credential, where it is allowed.',
     permission: 'connection.manage',
     input: AuthorizeConnector,
@@ -66,9 +63,7 @@ export class ConnectorAuthorizationService {
     });
   }
 
-  @Action({
-    name: 'connector_revoke',
-    route: 'DELETE /api/connectors/:id/authorization',
+  @Action('connector_revoke', 'DELETE /api/connectors/:id/authorization', {
     on: { id: 'connector' },
     summary: "Forget the credential of a connector; where each person has one, the caller's",
     effect: 'destructive',
@@ -119,9 +114,7 @@ export class ConnectorTests {
     private readonly views: ConnectorViews,
   ) {}
 
-  @Action({
-    name: 'connector_test',
-    route: 'POST /api/connectors/:id/test',
+  @Action('connector_test', 'POST /api/connectors/:id/test', {
     on: { id: 'connector' },
     summary: 'Ask the server of a connector what it is, and which tools it has now',
     effect: 'write',

@@ -28,16 +28,12 @@ export class ConnectorCreation {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'connector_create',
-    route: 'POST /api/connectors',
-    on: 'organization_id',
+  @Action('connector_create', 'POST /api/connectors', {
     summary:
       'Bring a remote MCP server; agents have those of its tools that are approved, where it is allowed',
     description:
       'Its tools are looked up soon, or by POST /api/connectors/{id}/test. A server with auth oauth is authorized next, by ' +
       'POST /api/connectors/{id}/authorize.',
-    effect: 'expose',
     consequence:
       'The server gets what agents send to it, once its tools are approved and allowed in a workspace.',
     permission: 'connection.manage',

@@ -26,12 +26,9 @@ export class ConnectorToolsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'connector_tool_list',
-    route: 'GET /api/connectors/:id/tools',
+  @Action('connector_tool_list', 'GET /api/connectors/:id/tools', {
     on: { id: 'connector' },
     summary: 'List the tools of a connector, as they are and where they differ from what was approved',
-    effect: 'read',
     permission: 'connection.read',
     input: ListConnectorTools,
     output: ConnectorToolPage,
@@ -52,14 +49,11 @@ export class ConnectorToolsService {
     };
   }
 
-  @Action({
-    name: 'connector_tool_update',
-    route: 'PUT /api/connectors/:id/tools',
+  @Action('connector_tool_update', 'PUT /api/connectors/:id/tools', {
     on: { id: 'connector' },
     summary: 'Approve tools of a connector as they are, block others, and say what they count as',
     description:
       'A tool is approved by the hash under which it was looked at. One that its server changes afterwards is refused where it is called, until it is approved again.',
-    effect: 'expose',
     consequence: 'Agents may call the tools that are approved, with the credentials of the connector.',
     permission: 'provider.configure',
     input: UpdateConnectorTools,

@@ -23,12 +23,9 @@ export class ConnectorUseService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'connector_workspace_set',
-    route: 'PUT /api/connectors/:id/workspaces',
+  @Action('connector_workspace_set', 'PUT /api/connectors/:id/workspaces', {
     on: { id: 'connector' },
     summary: 'Say in which workspaces agents may use a connector, and which of its tools',
-    effect: 'expose',
     consequence:
       'Agents there may call its approved tools for everyone who works with them; a personal one only for its owner.',
     permission: 'provider.configure',

@@ -26,12 +26,8 @@ export class ConnectorsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'connector_list',
-    route: 'GET /api/connectors',
-    on: 'organization_id',
+  @Action('connector_list', 'GET /api/connectors', {
     summary: "List connectors: the caller's own, and those of their organizations",
-    effect: 'read',
     permission: 'connection.read',
     input: ListConnectors,
     output: ConnectorPage,
@@ -46,12 +42,9 @@ export class ConnectorsService {
     return { ...page, items: await this.views.of(actor, page.items) };
   }
 
-  @Action({
-    name: 'connector_get',
-    route: 'GET /api/connectors/:id',
+  @Action('connector_get', 'GET /api/connectors/:id', {
     on: { id: 'connector' },
     summary: 'Read a connector, and how it stands for the caller',
-    effect: 'read',
     permission: 'connection.read',
     input: ById({ id: 'The connector' }),
     output: ConnectorView,
@@ -60,13 +53,10 @@ export class ConnectorsService {
     return this.views.one(actor, await this.connectors.require(actor, 'connection.read', id));
   }
 
-  @Action({
-    name: 'connector_update',
-    route: 'PATCH /api/connectors/:id',
+  @Action('connector_update', 'PATCH /api/connectors/:id', {
     on: { id: 'connector' },
     summary: 'Rename a connector, turn it on or off, or say how it is authorized',
     description: 'Its address and its slug stay: another server is another connector.',
-    effect: 'expose',
     consequence: 'Where it is turned on, agents may use its approved tools again.',
     permission: 'provider.configure',
     input: UpdateConnector,
@@ -105,12 +95,9 @@ export class ConnectorsService {
     return this.views.one(actor, changed);
   }
 
-  @Action({
-    name: 'connector_delete',
-    route: 'DELETE /api/connectors/:id',
+  @Action('connector_delete', 'DELETE /api/connectors/:id', {
     on: { id: 'connector' },
     summary: 'Delete a connector, with its credentials and with what was approved of it',
-    effect: 'destructive',
     consequence: 'Agents have its tools no more, and its credentials are gone.',
     permission: 'connection.delete',
     input: ById({ id: 'The connector' }),

@@ -56,12 +56,9 @@ export class GitReadsService {
     private readonly git: GitSandbox,
   ) {}
 
-  @Action({
-    name: 'git_status_get',
-    route: 'GET /api/git-repos/:id/status',
+  @Action('git_status_get', 'GET /api/git-repos/:id/status', {
     on: { id: 'git_repo' },
     summary: 'Tell the branch of a repository, and which files are changed, staged, unknown or in conflict',
-    effect: 'read',
     permission: 'git.read',
     input: ById({ id: 'The repository' }),
     output: GitStatusView,
@@ -84,12 +81,9 @@ export class GitReadsService {
     });
   }
 
-  @Action({
-    name: 'git_commit_list',
-    route: 'GET /api/git-repos/:id/commits',
+  @Action('git_commit_list', 'GET /api/git-repos/:id/commits', {
     on: { id: 'git_repo' },
     summary: 'List commits of a repository, newest first',
-    effect: 'read',
     permission: 'git.read',
     input: ListCommits,
     output: GitCommitPage,
@@ -112,12 +106,9 @@ export class GitReadsService {
     });
   }
 
-  @Action({
-    name: 'git_repo_diff',
-    route: 'GET /api/git-repos/:id/diff',
+  @Action('git_repo_diff', 'GET /api/git-repos/:id/diff', {
     on: { id: 'git_repo' },
     summary: 'Compare two commits of a repository, or one with the files as they are now',
-    effect: 'read',
     permission: 'git.read',
     input: DiffGitRepo,
     output: GitDiffView,
@@ -135,12 +126,9 @@ export class GitReadsService {
     });
   }
 
-  @Action({
-    name: 'git_branch_list',
-    route: 'GET /api/git-repos/:id/branches',
+  @Action('git_branch_list', 'GET /api/git-repos/:id/branches', {
     on: { id: 'git_repo' },
     summary: 'List the branches of a repository, and those of its remote as they were when it was last asked',
-    effect: 'read',
     permission: 'git.read',
     input: ById({ id: 'The repository' }),
     output: GitBranchListView,

@@ -41,10 +41,7 @@ export class GitReposService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'git_repo_create',
-    route: 'POST /api/git-repos',
-    on: 'workspace_id',
+  @Action('git_repo_create', 'POST /api/git-repos', {
     summary: 'Clone a Git repository into a folder of a workspace, in the background',
     description:
       'It is cloned aside and moved to its place when it is whole: a clone that fails leaves nothing. The remote gets the ' +
@@ -106,12 +103,8 @@ export class GitReposService {
     });
   }
 
-  @Action({
-    name: 'git_repo_list',
-    route: 'GET /api/git-repos',
-    on: 'workspace_id',
+  @Action('git_repo_list', 'GET /api/git-repos', {
     summary: 'List the Git repositories of a workspace',
-    effect: 'read',
     permission: 'git.read',
     input: ListOfWorkspace,
     output: GitRepoPage,
@@ -122,12 +115,9 @@ export class GitReposService {
     return { ...page, items: page.items.map(repoView) };
   }
 
-  @Action({
-    name: 'git_repo_get',
-    route: 'GET /api/git-repos/:id',
+  @Action('git_repo_get', 'GET /api/git-repos/:id', {
     on: { id: 'git_repo' },
     summary: 'Read where a Git repository is, its remote, and how it stands',
-    effect: 'read',
     permission: 'git.read',
     input: ById({ id: 'The repository' }),
     output: GitRepoView,
@@ -136,9 +126,7 @@ export class GitReposService {
     return repoView((await this.repos.require(actor, 'git.read', id)).row);
   }
 
-  @Action({
-    name: 'git_repo_update',
-    route: 'PATCH /api/git-repos/:id',
+  @Action('git_repo_update', 'PATCH /api/git-repos/:id', {
     on: { id: 'git_repo' },
     summary: 'Change whose credential the remote of a repository gets, or say where its folder is by now',
     effect: 'write',
@@ -180,12 +168,9 @@ export class GitReposService {
     });
   }
 
-  @Action({
-    name: 'git_repo_delete',
-    route: 'DELETE /api/git-repos/:id',
+  @Action('git_repo_delete', 'DELETE /api/git-repos/:id', {
     on: { id: 'git_repo' },
     summary: 'Forget a Git repository; its files stay',
-    effect: 'destructive',
     consequence: 'It is not pulled and pushed from here any more; its folder stays as it is.',
     permission: 'git.write',
     input: ById({ id: 'The repository' }),

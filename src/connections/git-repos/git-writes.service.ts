@@ -98,9 +98,7 @@ export class GitWritesService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'git_repo_checkout',
-    route: 'POST /api/git-repos/:id/checkout',
+  @Action('git_repo_checkout', 'POST /api/git-repos/:id/checkout', {
     on: { id: 'git_repo' },
     summary: 'Check out a branch of a repository, or make one',
     effect: 'write',
@@ -122,9 +120,7 @@ export class GitWritesService {
     return this.reads.branches(actor, { id });
   }
 
-  @Action({
-    name: 'git_repo_commit',
-    route: 'POST /api/git-repos/:id/commit',
+  @Action('git_repo_commit', 'POST /api/git-repos/:id/commit', {
     on: { id: 'git_repo' },
     summary: 'Commit changes of a repository, in the name of the caller',
     description:
@@ -164,9 +160,7 @@ export class GitWritesService {
     });
   }
 
-  @Action({
-    name: 'git_repo_pull',
-    route: 'POST /api/git-repos/:id/pull',
+  @Action('git_repo_pull', 'POST /api/git-repos/:id/pull', {
     on: { id: 'git_repo' },
     summary: 'Get the commits of the remote, and join them to the branch that is checked out',
     effect: 'write',
@@ -213,12 +207,9 @@ export class GitWritesService {
     });
   }
 
-  @Action({
-    name: 'git_repo_push',
-    route: 'POST /api/git-repos/:id/push',
+  @Action('git_repo_push', 'POST /api/git-repos/:id/push', {
     on: { id: 'git_repo' },
     summary: 'Send the commits of a branch to the remote',
-    effect: 'expose',
     consequence:
       'Everyone who reads the repository there can read these commits, and what builds on it uses them.',
     permission: 'git.push',

@@ -34,12 +34,9 @@ export class ConnectionGrantsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'integration_grant_set',
-    route: 'PUT /api/integrations/:id/workspaces',
+  @Action('integration_grant_set', 'PUT /api/integrations/:id/workspaces', {
     on: { id: 'connection' },
     summary: 'Set in which workspaces a connection may be used, and for which methods and paths',
-    effect: 'expose',
     consequence: 'Those who may use connections there, and what they run, act at the service as its account.',
     permission: 'connection.manage',
     input: SetIntegrationGrants,

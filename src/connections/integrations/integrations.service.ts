@@ -48,13 +48,9 @@ export class IntegrationsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'integration_create',
-    route: 'POST /api/integrations',
-    on: 'organization_id',
+  @Action('integration_create', 'POST /api/integrations', {
     summary:
       'Connect a service: for a person to authorize at the address in the answer, or at once with a key',
-    effect: 'expose',
     consequence:
       'Where it is granted, agents and people act at that service as the account that is connected.',
     permission: 'connection.manage',
@@ -95,12 +91,8 @@ export class IntegrationsService {
     });
   }
 
-  @Action({
-    name: 'integration_list',
-    route: 'GET /api/integrations',
-    on: { organization_id: 'organization' },
+  @Action('integration_list', 'GET /api/integrations', {
     summary: 'List connections: yours, and those of organizations',
-    effect: 'read',
     permission: 'connection.read',
     input: ListIntegrations,
     output: IntegrationPage,
@@ -114,12 +106,9 @@ export class IntegrationsService {
     return { ...page, items: await this.views.of(actor, page.items) };
   }
 
-  @Action({
-    name: 'integration_get',
-    route: 'GET /api/integrations/:id',
+  @Action('integration_get', 'GET /api/integrations/:id', {
     on: { id: 'connection' },
     summary: 'Read a connection: its account, state, scopes, and where it may be used',
-    effect: 'read',
     permission: 'connection.read',
     input: ById({ id: 'The connection' }),
     output: IntegrationView,
@@ -128,12 +117,9 @@ export class IntegrationsService {
     return this.views.one(actor, await this.connections.require(actor, 'connection.read', id));
   }
 
-  @Action({
-    name: 'integration_update',
-    route: 'PATCH /api/integrations/:id',
+  @Action('integration_update', 'PATCH /api/integrations/:id', {
     on: { id: 'connection' },
     summary: 'Rename a connection, or give it another key; its id and its grants stay',
-    effect: 'expose',
     consequence: 'Where it is granted, agents and people act with what is typed.',
     permission: 'connection.manage',
     input: UpdateIntegration,
@@ -159,12 +145,9 @@ export class IntegrationsService {
     });
   }
 
-  @Action({
-    name: 'integration_delete',
-    route: 'DELETE /api/integrations/:id',
+  @Action('integration_delete', 'DELETE /api/integrations/:id', {
     on: { id: 'connection' },
     summary: 'Delete a connection, and take the access back at the service',
-    effect: 'destructive',
     consequence: 'Nothing can use it any more; another one has another id.',
     permission: 'connection.delete',
     input: ById({ id: 'The connection' }),
@@ -179,12 +162,9 @@ export class IntegrationsService {
     return DeletedView.of(id);
   }
 
-  @Action({
-    name: 'integration_authorize',
-    route: 'POST /api/integrations/:id/authorize',
+  @Action('integration_authorize', 'POST /api/integrations/:id/authorize', {
     on: { id: 'connection' },
     summary: 'Have a person authorize a connection again, also for other scopes; its id and its grants stay',
-    effect: 'expose',
     consequence:
       'Where it is granted, agents and people act as the account that is authorized, with its scopes.',
     permission: 'connection.manage',
@@ -208,9 +188,7 @@ export class IntegrationsService {
     });
   }
 
-  @Action({
-    name: 'integration_test',
-    route: 'POST /api/integrations/:id/test',
+  @Action('integration_test', 'POST /api/integrations/:id/test', {
     on: { id: 'connection' },
     summary: 'Ask the service whether it takes a connection, and which account it is',
     effect: 'write',

@@ -38,12 +38,8 @@ export class ProvidersService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'integration_provider_list',
-    route: 'GET /api/integrations/providers',
-    on: 'organization_id',
+  @Action('integration_provider_list', 'GET /api/integrations/providers', {
     summary: 'List and search the services that can be connected',
-    effect: 'read',
     permission: 'connection.read',
     input: ListProviders,
     output: ProviderListView,
@@ -59,12 +55,8 @@ export class ProvidersService {
     return { items: found.map(definition => this.viewOf(definition, clients)) };
   }
 
-  @Action({
-    name: 'integration_provider_get',
-    route: 'GET /api/integrations/providers/:provider',
-    on: 'organization_id',
+  @Action('integration_provider_get', 'GET /api/integrations/providers/:provider', {
     summary: 'Read how a service is connected, and what to register there',
-    effect: 'read',
     permission: 'connection.read',
     input: ProviderOf,
     output: ProviderView,
@@ -76,12 +68,8 @@ export class ProvidersService {
     return this.viewOf(definition, await this.catalog.clientsOf(organization_id));
   }
 
-  @Action({
-    name: 'integration_provider_create',
-    route: 'POST /api/integrations/providers',
-    on: 'organization_id',
+  @Action('integration_provider_create', 'POST /api/integrations/providers', {
     summary: 'Add a service that an organization can connect',
-    effect: 'expose',
     consequence: 'Its members can send credentials to the addresses that it names.',
     permission: 'provider.configure',
     input: CreateProvider,
@@ -104,12 +92,8 @@ export class ProvidersService {
     });
   }
 
-  @Action({
-    name: 'integration_provider_update',
-    route: 'PATCH /api/integrations/providers/:provider',
-    on: 'organization_id',
+  @Action('integration_provider_update', 'PATCH /api/integrations/providers/:provider', {
     summary: 'Change how a service of an organization’s own is connected',
-    effect: 'expose',
     consequence: 'The credentials of its connections go to the addresses that it names then.',
     permission: 'provider.configure',
     input: UpdateProvider,
@@ -133,10 +117,7 @@ export class ProvidersService {
     });
   }
 
-  @Action({
-    name: 'integration_provider_delete',
-    route: 'DELETE /api/integrations/providers/:provider',
-    on: 'organization_id',
+  @Action('integration_provider_delete', 'DELETE /api/integrations/providers/:provider', {
     summary: 'Remove a service of an organization’s own that nothing is connected to',
     effect: 'destructive',
     consequence: 'It has to be described anew before it can be connected again.',
@@ -159,12 +140,8 @@ export class ProvidersService {
     });
   }
 
-  @Action({
-    name: 'integration_client_set',
-    route: 'PUT /api/integrations/providers/:provider/client',
-    on: 'organization_id',
+  @Action('integration_client_set', 'PUT /api/integrations/providers/:provider/client', {
     summary: 'Set the client that an organization registered at a service; its secret is never shown again',
-    effect: 'expose',
     consequence: 'Connections of the organization are authorized and renewed by this client.',
     permission: 'provider.configure',
     input: SetClient,

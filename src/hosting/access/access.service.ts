@@ -32,9 +32,7 @@ function accessService(kind: HostedKind, { Id, SetAccess, View }: Shapes) {
       private readonly views: AccessViews,
     ) {}
 
-    @Action({
-      name: `${kind}_access_get`,
-      route: `GET ${accessPath}`,
+    @Action(`${kind}_access_get`, `GET ${accessPath}`, {
       on: field,
       summary: `Read who may open a ${kind}`,
       effect: 'read',
@@ -47,9 +45,7 @@ function accessService(kind: HostedKind, { Id, SetAccess, View }: Shapes) {
       return { ...input, ...(await this.views.view(actor, target)) };
     }
 
-    @Action({
-      name: `${kind}_access_set`,
-      route: `PUT ${accessPath}`,
+    @Action(`${kind}_access_set`, `PUT ${accessPath}`, {
       on: field,
       summary: `Set who may open a ${kind}; everybody who has it open is checked anew`,
       effect: 'expose',
@@ -65,9 +61,7 @@ function accessService(kind: HostedKind, { Id, SetAccess, View }: Shapes) {
       return { ...named(kind, id), ...(await this.views.view(actor, target)) };
     }
 
-    @Action({
-      name: `${kind}_access_clear`,
-      route: `DELETE ${accessPath}`,
+    @Action(`${kind}_access_clear`, `DELETE ${accessPath}`, {
       on: field,
       summary: `Close a ${kind} to all but the members of its workspace. Organization admins may close any`,
       effect: 'destructive',

@@ -18,12 +18,8 @@ export class ExposureLimitService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'exposure_limit_get',
-    route: 'GET /api/organizations/:orgId/exposure-limit',
-    on: 'organization_id',
+  @Action('exposure_limit_get', 'GET /api/organizations/:orgId/exposure-limit', {
     summary: 'Read how far sites and servers of an organization may be opened',
-    effect: 'read',
     permission: 'exposure.list',
     input: OrganizationId,
     output: ExposureLimitView,
@@ -33,13 +29,9 @@ export class ExposureLimitService {
     return { max_exposure: await this.store.limitOf(organization_id) };
   }
 
-  @Action({
-    name: 'exposure_limit_set',
-    route: 'PUT /api/organizations/:orgId/exposure-limit',
-    on: 'organization_id',
+  @Action('exposure_limit_set', 'PUT /api/organizations/:orgId/exposure-limit', {
     summary:
       'Set how far sites and servers of an organization may be opened; what is open further is closed to its workspace',
-    effect: 'expose',
     consequence: 'With a higher limit, editors of workspaces can open what they make to more people.',
     permission: 'exposure.limit',
     input: SetExposureLimit,

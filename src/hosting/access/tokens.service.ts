@@ -59,9 +59,7 @@ function tokensService(kind: HostedKind, { Id, List, Create, TokenId, execTokens
       private readonly audit: Audit,
     ) {}
 
-    @Action({
-      name: `${kind}_token_list`,
-      route: `GET ${accessPath}/tokens`,
+    @Action(`${kind}_token_list`, `GET ${accessPath}/tokens`, {
       on: field,
       summary: `List the tokens with which programs open a ${kind}`,
       effect: 'read',
@@ -74,9 +72,7 @@ function tokensService(kind: HostedKind, { Id, List, Create, TokenId, execTokens
       return pageById(this.tokens.valid(target), input, tokenView);
     }
 
-    @Action({
-      name: `${kind}_token_create`,
-      route: `POST ${accessPath}/tokens`,
+    @Action(`${kind}_token_create`, `POST ${accessPath}/tokens`, {
       on: field,
       summary: `Make a token with which a program opens a ${kind}, for 30 days at most`,
       effect: 'expose',
@@ -99,9 +95,7 @@ function tokensService(kind: HostedKind, { Id, List, Create, TokenId, execTokens
       });
     }
 
-    @Action({
-      name: `${kind}_token_revoke`,
-      route: `DELETE ${accessPath}/tokens/:id`,
+    @Action(`${kind}_token_revoke`, `DELETE ${accessPath}/tokens/:id`, {
       on: field,
       summary: `Revoke a token with which programs open a ${kind}`,
       effect: 'destructive',
@@ -122,9 +116,7 @@ function tokensService(kind: HostedKind, { Id, List, Create, TokenId, execTokens
       return DeletedView.of(input.id);
     }
 
-    @Action({
-      name: `${kind}_exec_token_list`,
-      route: `GET ${accessPath}/exec-tokens`,
+    @Action(`${kind}_exec_token_list`, `GET ${accessPath}/exec-tokens`, {
       on: field,
       summary: texts.list,
       effect: 'read',
@@ -147,9 +139,7 @@ function tokensService(kind: HostedKind, { Id, List, Create, TokenId, execTokens
       };
     }
 
-    @Action({
-      name: `${kind}_exec_token_revoke`,
-      route: `DELETE ${accessPath}/exec-tokens/:id`,
+    @Action(`${kind}_exec_token_revoke`, `DELETE ${accessPath}/exec-tokens/:id`, {
       on: field,
       summary: texts.revoke,
       effect: 'destructive',

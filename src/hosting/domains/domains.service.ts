@@ -47,9 +47,7 @@ function domainsService(kind: HostedKind, { Id, Domain, verb }: Shapes) {
       private readonly audit: Audit,
     ) {}
 
-    @Action({
-      name: `${kind}_domain_list`,
-      route: `GET ${path}/domains`,
+    @Action(`${kind}_domain_list`, `GET ${path}/domains`, {
       on: field,
       summary: `List the custom hosts of a ${kind}`,
       effect: 'read',
@@ -62,9 +60,7 @@ function domainsService(kind: HostedKind, { Id, Domain, verb }: Shapes) {
       return { items: (await this.store.list(target)).map(domainView) };
     }
 
-    @Action({
-      name: `${kind}_domain_create`,
-      route: `POST ${path}/domains`,
+    @Action(`${kind}_domain_create`, `POST ${path}/domains`, {
       on: field,
       summary: `Name a host on which a ${kind} is to ${verb.infinitive}, and get the DNS record that shows whose it is`,
       effect: 'write',
@@ -92,9 +88,7 @@ function domainsService(kind: HostedKind, { Id, Domain, verb }: Shapes) {
       });
     }
 
-    @Action({
-      name: `${kind}_domain_verify`,
-      route: `POST ${path}/domains/:host/verify`,
+    @Action(`${kind}_domain_verify`, `POST ${path}/domains/:host/verify`, {
       on: field,
       summary: `Look for the DNS record of a host; where it is found, the ${kind} ${verb.present} there`,
       effect: 'write',
@@ -116,9 +110,7 @@ function domainsService(kind: HostedKind, { Id, Domain, verb }: Shapes) {
       return domainView(await this.find(target, input.host));
     }
 
-    @Action({
-      name: `${kind}_domain_delete`,
-      route: `DELETE ${path}/domains/:host`,
+    @Action(`${kind}_domain_delete`, `DELETE ${path}/domains/:host`, {
       on: field,
       summary: `Delete a custom host of a ${kind}, which ${verb.present} there no more`,
       effect: 'destructive',

@@ -20,12 +20,9 @@ export class BuildLogService {
     private readonly log: BuildLogStore,
   ) {}
 
-  @Action({
-    name: 'site_version_log_get',
-    route: 'GET /api/sites/:id/versions/:versionId/log',
+  @Action('site_version_log_get', 'GET /api/sites/:id/versions/:versionId/log', {
     on: { id: 'site' },
     summary: 'Read what the build of a version has printed',
-    effect: 'read',
     permission: 'site.read',
     input: ReadBuildLog,
     output: BuildLogView,
@@ -42,11 +39,9 @@ export class BuildLogService {
     };
   }
 
-  @Action({
-    name: 'site_version_log_watch',
+  @Action('site_version_log_watch', {
     on: { id: 'site' },
     summary: 'Stream what the build of a version prints, from its beginning or from after a line, to its end',
-    effect: 'read',
     permission: 'site.read',
     input: ReadBuildLog,
     output: BuildLogView,

@@ -27,12 +27,8 @@ export class SitesService implements OnModuleInit {
     this.hosted.addKind('site', id => this.sites.find(id));
   }
 
-  @Action({
-    name: 'site_list',
-    route: 'GET /api/sites',
-    on: 'workspace_id',
+  @Action('site_list', 'GET /api/sites', {
     summary: 'List the sites in the workspaces that the caller sees, or in one of them',
-    effect: 'read',
     permission: 'site.read',
     input: ListAcrossWorkspaces,
     output: SitePage,
@@ -45,10 +41,7 @@ export class SitesService implements OnModuleInit {
     });
   }
 
-  @Action({
-    name: 'site_create',
-    route: 'POST /api/sites',
-    on: 'workspace_id',
+  @Action('site_create', 'POST /api/sites', {
     summary: 'Make a site of a folder; it is empty until a version is built and goes live',
     effect: 'write',
     permission: 'site.publish',
@@ -76,12 +69,9 @@ export class SitesService implements OnModuleInit {
     });
   }
 
-  @Action({
-    name: 'site_get',
-    route: 'GET /api/sites/:id',
+  @Action('site_get', 'GET /api/sites/:id', {
     on: { id: 'site' },
     summary: 'Read a site',
-    effect: 'read',
     permission: 'site.read',
     input: ById({ id: 'The site' }),
     output: SiteView,
@@ -91,9 +81,7 @@ export class SitesService implements OnModuleInit {
     return this.views.site(await this.sites.require(id));
   }
 
-  @Action({
-    name: 'site_update',
-    route: 'PATCH /api/sites/:id',
+  @Action('site_update', 'PATCH /api/sites/:id', {
     on: { id: 'site' },
     summary: 'Change a site: its name, slug, folder, how it is built, and which actions its viewers may run',
     description: 'What is live stays as it is; how it is built counts from the next version on.',
@@ -125,12 +113,9 @@ export class SitesService implements OnModuleInit {
     return this.read(actor, { id });
   }
 
-  @Action({
-    name: 'site_delete',
-    route: 'DELETE /api/sites/:id',
+  @Action('site_delete', 'DELETE /api/sites/:id', {
     on: { id: 'site' },
     summary: 'Delete a site with all its versions; its folder in the workspace stays',
-    effect: 'destructive',
     consequence: 'Its pages are gone at once, and no other workspace gets its slug for 30 days.',
     permission: 'site.publish',
     input: ById({ id: 'The site' }),
@@ -149,9 +134,7 @@ export class SitesService implements OnModuleInit {
     return DeletedView.of(id);
   }
 
-  @Action({
-    name: 'site_lock',
-    route: 'POST /api/sites/:id/lock',
+  @Action('site_lock', 'POST /api/sites/:id/lock', {
     on: { id: 'site' },
     summary: 'Lock a site: versions are still built, and none goes live, by hand neither',
     effect: 'write',
@@ -165,9 +148,7 @@ export class SitesService implements OnModuleInit {
     return this.change(actor, id, 'site.lock', locked, { reason: reason ?? null });
   }
 
-  @Action({
-    name: 'site_unlock',
-    route: 'POST /api/sites/:id/unlock',
+  @Action('site_unlock', 'POST /api/sites/:id/unlock', {
     on: { id: 'site' },
     summary: 'Unlock a site',
     effect: 'write',
@@ -180,9 +161,7 @@ export class SitesService implements OnModuleInit {
     return this.change(actor, id, 'site.unlock', { locked_at: null, locked_by: null, lock_reason: null });
   }
 
-  @Action({
-    name: 'site_auto_promote_resume',
-    route: 'POST /api/sites/:id/auto-promote/resume',
+  @Action('site_auto_promote_resume', 'POST /api/sites/:id/auto-promote/resume', {
     on: { id: 'site' },
     summary: 'Let newer versions go live by themselves again',
     effect: 'write',

@@ -78,12 +78,9 @@ export class VersionsService {
     });
   }
 
-  @Action({
-    name: 'site_version_list',
-    route: 'GET /api/sites/:id/versions',
+  @Action('site_version_list', 'GET /api/sites/:id/versions', {
     on: { id: 'site' },
     summary: 'List the versions of a site, newest first',
-    effect: 'read',
     permission: 'site.read',
     input: ListById({ id: 'The site' }),
     output: VersionPage,
@@ -95,12 +92,9 @@ export class VersionsService {
     return { ...page, items: page.items.map(row => this.views.version(site, row)) };
   }
 
-  @Action({
-    name: 'site_version_get',
-    route: 'GET /api/sites/:id/versions/:versionId',
+  @Action('site_version_get', 'GET /api/sites/:id/versions/:versionId', {
     on: { id: 'site' },
     summary: 'Read a version of a site, waiting for the end of its build if asked to',
-    effect: 'read',
     permission: 'site.read',
     input: ReadVersion,
     output: VersionView,
@@ -116,9 +110,7 @@ export class VersionsService {
     return this.views.version(await this.sites.require(id), version);
   }
 
-  @Action({
-    name: 'site_version_promote',
-    route: 'POST /api/sites/:id/versions/:versionId/promote',
+  @Action('site_version_promote', 'POST /api/sites/:id/versions/:versionId/promote', {
     on: { id: 'site' },
     summary: 'Make a built version live: at once, for everybody, newer or older than what is live',
     description:
@@ -156,9 +148,7 @@ export class VersionsService {
     });
   }
 
-  @Action({
-    name: 'site_version_cancel',
-    route: 'POST /api/sites/:id/versions/:versionId/cancel',
+  @Action('site_version_cancel', 'POST /api/sites/:id/versions/:versionId/cancel', {
     on: { id: 'site' },
     summary: 'Cancel the build of a version',
     effect: 'write',
@@ -181,9 +171,7 @@ export class VersionsService {
     });
   }
 
-  @Action({
-    name: 'site_version_pin',
-    route: 'PUT /api/sites/:id/versions/:versionId/pin',
+  @Action('site_version_pin', 'PUT /api/sites/:id/versions/:versionId/pin', {
     on: { id: 'site' },
     summary: 'Keep the files of a version however old it gets, or no longer',
     effect: 'write',
@@ -204,12 +192,9 @@ export class VersionsService {
     });
   }
 
-  @Action({
-    name: 'site_version_delete',
-    route: 'DELETE /api/sites/:id/versions/:versionId',
+  @Action('site_version_delete', 'DELETE /api/sites/:id/versions/:versionId', {
     on: { id: 'site' },
     summary: 'Delete a version that is not live',
-    effect: 'destructive',
     consequence: 'The version cannot go live again, and its own address ends.',
     permission: 'site.publish',
     input: ById({ id: 'The site', version_id: 'The version' }),

@@ -29,7 +29,6 @@ export class ServerMovesService {
     on: { id: 'server' },
     summary: 'Start a server; one that runs already goes on',
     description: WAITING,
-    effect: 'write',
     permission: 'tunnel.run',
     input: MoveServer,
     output: ServerView,
@@ -43,12 +42,9 @@ export class ServerMovesService {
     return this.settled(view, wait);
   }
 
-  @Action({
-    name: 'server_stop',
-    route: 'POST /api/tunnels/:id/stop',
+  @Action('server_stop', 'POST /api/tunnels/:id/stop', {
     on: { id: 'server' },
     summary: 'Stop a server until somebody starts it; requests for it are refused meanwhile',
-    effect: 'destructive',
     consequence: 'Whatever its program keeps only in memory is lost.',
     permission: 'tunnel.manage',
     input: MoveServer,
@@ -62,13 +58,10 @@ export class ServerMovesService {
     return this.settled(view, wait);
   }
 
-  @Action({
-    name: 'server_restart',
-    route: 'POST /api/tunnels/:id/restart',
+  @Action('server_restart', 'POST /api/tunnels/:id/restart', {
     on: { id: 'server' },
     summary: 'Restart a server with the files as they are now; requests wait meanwhile, and none is lost',
     description: WAITING,
-    effect: 'write',
     permission: 'tunnel.run',
     input: MoveServer,
     output: ServerView,

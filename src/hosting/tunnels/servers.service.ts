@@ -42,12 +42,8 @@ export class ServersService implements OnModuleInit {
     this.hosted.addKind('server', id => this.servers.find(id));
   }
 
-  @Action({
-    name: 'server_list',
-    route: 'GET /api/tunnels',
-    on: 'workspace_id',
+  @Action('server_list', 'GET /api/tunnels', {
     summary: 'List the servers in the workspaces that the caller sees, or in one of them',
-    effect: 'read',
     permission: 'tunnel.read',
     input: ListAcrossWorkspaces,
     output: ServerPage,
@@ -60,14 +56,10 @@ export class ServersService implements OnModuleInit {
     return { items: await this.views.many(items), next_cursor };
   }
 
-  @Action({
-    name: 'server_create',
-    route: 'POST /api/tunnels',
-    on: 'workspace_id',
+  @Action('server_create', 'POST /api/tunnels', {
     summary: 'Make a server: a command in a folder that runs for long and answers on a host of its own',
     description:
       'It runs in a sandbox of the workspace. Members of the workspace may open its url; server_access_set lets in others.',
-    effect: 'write',
     permission: 'tunnel.run',
     input: CreateServer,
     output: ServerView,
@@ -97,12 +89,9 @@ export class ServersService implements OnModuleInit {
     });
   }
 
-  @Action({
-    name: 'server_get',
-    route: 'GET /api/tunnels/:id',
+  @Action('server_get', 'GET /api/tunnels/:id', {
     on: { id: 'server' },
     summary: 'Read a server: how it stands and why, its process, and where it answers',
-    effect: 'read',
     permission: 'tunnel.read',
     input: ById({ id: 'The server' }),
     output: ServerView,
@@ -112,13 +101,10 @@ export class ServersService implements OnModuleInit {
     return this.views.one(await this.servers.require(id));
   }
 
-  @Action({
-    name: 'server_update',
-    route: 'PATCH /api/tunnels/:id',
+  @Action('server_update', 'PATCH /api/tunnels/:id', {
     on: { id: 'server' },
     summary:
       'Change a server; where it runs and that concerns its process, it is restarted, and requests wait',
-    effect: 'write',
     permission: 'tunnel.run',
     input: UpdateServer,
     output: ServerView,
@@ -147,12 +133,9 @@ export class ServersService implements OnModuleInit {
     return this.read(actor, { id });
   }
 
-  @Action({
-    name: 'server_delete',
-    route: 'DELETE /api/tunnels/:id',
+  @Action('server_delete', 'DELETE /api/tunnels/:id', {
     on: { id: 'server' },
     summary: 'Delete a server with what it printed; its folder in the workspace stays',
-    effect: 'destructive',
     consequence: 'Its program ends at once, and no other workspace gets its slug for 30 days.',
     permission: 'tunnel.manage',
     input: ById({ id: 'The server' }),

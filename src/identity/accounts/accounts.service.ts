@@ -15,11 +15,8 @@ export class AccountsService {
     private readonly organizations: OrganizationsStore,
   ) {}
 
-  @Action({
-    name: 'account_get',
-    route: 'GET /api/auth/me',
+  @Action('account_get', 'GET /api/auth/me', {
     summary: 'Read the account of the caller',
-    effect: 'read',
     permission: 'account.read',
     input: null,
     output: UserView,
@@ -29,11 +26,8 @@ export class AccountsService {
     return this.database.transaction(async unit => userView(await personOf(unit, actor)));
   }
 
-  @Action({
-    name: 'account_update',
-    route: 'PATCH /api/auth/me',
+  @Action('account_update', 'PATCH /api/auth/me', {
     summary: 'Rename the account of the caller',
-    effect: 'write',
     permission: 'account.update',
     input: UpdateAccount,
     output: UserView,
@@ -48,9 +42,7 @@ export class AccountsService {
     });
   }
 
-  @Action({
-    name: 'principal_get',
-    route: 'GET /api/auth/principal',
+  @Action('principal_get', 'GET /api/auth/principal', {
     summary: 'Tell who the request authenticates as',
     effect: 'read',
     permission: null,

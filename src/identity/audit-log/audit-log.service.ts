@@ -14,12 +14,8 @@ export class AuditLogService {
     private readonly organizations: OrganizationsStore,
   ) {}
 
-  @Action({
-    name: 'audit_list',
-    route: 'GET /api/organizations/:orgId/audit',
-    on: 'organization_id',
+  @Action('audit_list', 'GET /api/organizations/:orgId/audit', {
     summary: 'List who changed what in an organization, newest first',
-    effect: 'read',
     permission: 'audit.read',
     input: ListAudit,
     output: AuditPage,

@@ -53,12 +53,8 @@ export class BillingService {
     private readonly config: Config,
   ) {}
 
-  @Action({
-    name: 'billing_get',
-    route: 'GET /api/organizations/:orgId/billing',
-    on: 'organization_id',
+  @Action('billing_get', 'GET /api/organizations/:orgId/billing', {
     summary: "Tell an organization's plan, limits, usage and spending of this month, and its budget",
-    effect: 'read',
     permission: 'billing.read',
     input: OrganizationId,
     output: BillingView,
@@ -75,12 +71,8 @@ export class BillingService {
     return { plan: 'self-hosted', limits: this.limits, period, usage, spend_usd, unpriced_calls, budget };
   }
 
-  @Action({
-    name: 'billing_usage_get',
-    route: 'GET /api/organizations/:orgId/billing/usage',
-    on: 'organization_id',
+  @Action('billing_usage_get', 'GET /api/organizations/:orgId/billing/usage', {
     summary: 'Sum up what an organization used in a period, by workspace, model, user, automation or day',
-    effect: 'read',
     permission: 'billing.read',
     input: ReadUsage,
     output: UsageReportView,
@@ -93,12 +85,8 @@ export class BillingService {
     return { ...periodView(period), group_by, ...sums };
   }
 
-  @Action({
-    name: 'organization_budget_set',
-    route: 'PUT /api/organizations/:orgId/billing/budget',
-    on: 'organization_id',
+  @Action('organization_budget_set', 'PUT /api/organizations/:orgId/billing/budget', {
     summary: 'Set what an organization may spend in a month',
-    effect: 'expose',
     consequence: 'The organization may then spend more, or less, of its money.',
     permission: 'billing.update',
     input: SetBudget,

@@ -22,10 +22,7 @@ export class InvitationsService {
     private readonly letter: InvitationLetter,
   ) {}
 
-  @Action({
-    name: 'invitation_list',
-    route: 'GET /api/organizations/:orgId/invitations',
-    on: 'organization_id',
+  @Action('invitation_list', 'GET /api/organizations/:orgId/invitations', {
     summary: 'List the invitations of an organization',
     effect: 'read',
     permission: 'invitation.manage',
@@ -37,12 +34,8 @@ export class InvitationsService {
     return this.invitations.list(organization_id, page);
   }
 
-  @Action({
-    name: 'invitation_create',
-    route: 'POST /api/organizations/:orgId/invitations',
-    on: 'organization_id',
+  @Action('invitation_create', 'POST /api/organizations/:orgId/invitations', {
     summary: 'Invite somebody into an organization, with a role not above that of the caller',
-    effect: 'expose',
     consequence: 'Somebody new can then join the organization, with this role.',
     permission: 'invitation.manage',
     input: CreateInvitation,
@@ -73,12 +66,8 @@ export class InvitationsService {
     }
   }
 
-  @Action({
-    name: 'invitation_resend',
-    route: 'POST /api/organizations/:orgId/invitations/:id/resend',
-    on: 'organization_id',
+  @Action('invitation_resend', 'POST /api/organizations/:orgId/invitations/:id/resend', {
     summary: 'Send an invitation again, with a new link; the old one is void',
-    effect: 'expose',
     consequence: 'The invitation is open again for its whole time, and its link is sent to this address.',
     permission: 'invitation.manage',
     input: ById({ organization_id: 'The organization', id: 'The invitation' }),
@@ -100,10 +89,7 @@ export class InvitationsService {
     });
   }
 
-  @Action({
-    name: 'invitation_revoke',
-    route: 'DELETE /api/organizations/:orgId/invitations/:id',
-    on: 'organization_id',
+  @Action('invitation_revoke', 'DELETE /api/organizations/:orgId/invitations/:id', {
     summary: 'Withdraw an invitation',
     effect: 'destructive',
     consequence: 'The link in the invitation is dead; another invitation can be sent.',

@@ -18,11 +18,8 @@ export class KeysService {
     private readonly organizations: OrganizationsStore,
   ) {}
 
-  @Action({
-    name: 'key_list',
-    route: 'GET /api/keys',
+  @Action('key_list', 'GET /api/keys', {
     summary: 'List the API keys of the caller',
-    effect: 'read',
     permission: 'key.read',
     input: PageInput,
     output: KeyPage,
@@ -32,11 +29,8 @@ export class KeysService {
     return this.keyring.list(own(actor), input);
   }
 
-  @Action({
-    name: 'key_create',
-    route: 'POST /api/keys',
+  @Action('key_create', 'POST /api/keys', {
     summary: 'Create an API key; its secret is in the answer and nowhere else',
-    effect: 'expose',
     consequence: 'Whoever holds the key can then act as you, within its limits.',
     permission: 'key.write',
     sessionOnly: true,
@@ -55,12 +49,9 @@ export class KeysService {
     });
   }
 
-  @Action({
-    name: 'key_get',
-    route: 'GET /api/keys/:id',
+  @Action('key_get', 'GET /api/keys/:id', {
     on: { id: 'api_key' },
     summary: 'Read an API key, without its secret',
-    effect: 'read',
     permission: 'key.read',
     input: ById({ id: 'The key' }),
     output: KeyView,
@@ -71,12 +62,9 @@ export class KeysService {
     return key;
   }
 
-  @Action({
-    name: 'key_update',
-    route: 'PATCH /api/keys/:id',
+  @Action('key_update', 'PATCH /api/keys/:id', {
     on: { id: 'api_key' },
     summary: 'Rename an API key, or change what limits it',
-    effect: 'expose',
     consequence: 'Whoever holds the key may then do what its new limits say.',
     permission: 'key.write',
     sessionOnly: true,
@@ -87,12 +75,9 @@ export class KeysService {
     return this.keyring.change(actor, own(actor), id, changes);
   }
 
-  @Action({
-    name: 'key_rotate',
-    route: 'POST /api/keys/:id/rotate',
+  @Action('key_rotate', 'POST /api/keys/:id/rotate', {
     on: { id: 'api_key' },
     summary: 'Replace an API key by a new one with the same limits; the old one may work on for a while',
-    effect: 'expose',
     consequence: 'There is a new key to act as you, with the limits of the old one.',
     permission: 'key.write',
     sessionOnly: true,
@@ -105,9 +90,7 @@ export class KeysService {
     return this.keyring.rotate(actor, own(actor), id, overlap_seconds);
   }
 
-  @Action({
-    name: 'key_revoke',
-    route: 'DELETE /api/keys/:id',
+  @Action('key_revoke', 'DELETE /api/keys/:id', {
     on: { id: 'api_key' },
     summary: 'Revoke an API key, at once and for good',
     effect: 'destructive',

@@ -64,12 +64,8 @@ export class MembersService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'member_list',
-    route: 'GET /api/organizations/:orgId/members',
-    on: 'organization_id',
+  @Action('member_list', 'GET /api/organizations/:orgId/members', {
     summary: 'List the members of an organization',
-    effect: 'read',
     permission: 'member.list',
     input: ListOfOrganization,
     output: MemberPage,
@@ -79,12 +75,8 @@ export class MembersService {
     return this.members.list(organization_id, page);
   }
 
-  @Action({
-    name: 'role_list',
-    route: 'GET /api/organizations/:orgId/roles',
-    on: 'organization_id',
+  @Action('role_list', 'GET /api/organizations/:orgId/roles', {
     summary: 'Print which role may do what',
-    effect: 'read',
     permission: 'organization.read',
     input: OrganizationId,
     output: RolesView,
@@ -94,12 +86,8 @@ export class MembersService {
     return roleMatrix();
   }
 
-  @Action({
-    name: 'member_update',
-    route: 'PATCH /api/organizations/:orgId/members/:userId',
-    on: 'organization_id',
+  @Action('member_update', 'PATCH /api/organizations/:orgId/members/:userId', {
     summary: 'Change the role of a member',
-    effect: 'expose',
     consequence: 'They may then do whatever this role may in the organization.',
     permission: 'member.manage',
     input: SetMemberRole,
@@ -119,10 +107,7 @@ export class MembersService {
     return memberView(await this.members.read(organization_id, user_id));
   }
 
-  @Action({
-    name: 'member_remove',
-    route: 'DELETE /api/organizations/:orgId/members/:userId',
-    on: 'organization_id',
+  @Action('member_remove', 'DELETE /api/organizations/:orgId/members/:userId', {
     summary: 'Remove a member; their access, and their keys bound to the organization, end at once',
     effect: 'destructive',
     consequence:
@@ -144,12 +129,8 @@ export class MembersService {
     return { user_id, removed: true };
   }
 
-  @Action({
-    name: 'organization_leave',
-    route: 'POST /api/organizations/:orgId/leave',
-    on: 'organization_id',
+  @Action('organization_leave', 'POST /api/organizations/:orgId/leave', {
     summary: 'Leave an organization',
-    effect: 'destructive',
     consequence:
       'You come back only if somebody invites you; your keys that were bound to it are gone for good.',
     permission: 'organization.leave',
@@ -168,12 +149,8 @@ export class MembersService {
     });
   }
 
-  @Action({
-    name: 'organization_transfer',
-    route: 'POST /api/organizations/:orgId/transfer',
-    on: 'organization_id',
+  @Action('organization_transfer', 'POST /api/organizations/:orgId/transfer', {
     summary: 'Hand an organization over: another member becomes owner, the caller an admin',
-    effect: 'expose',
     consequence: 'Another member then owns the organization; only they can give it back.',
     permission: 'organization.transfer',
     input: TransferOwnership,

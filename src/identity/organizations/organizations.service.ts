@@ -27,11 +27,8 @@ export class OrganizationsService {
     private readonly config: Config,
   ) {}
 
-  @Action({
-    name: 'organization_list',
-    route: 'GET /api/organizations',
+  @Action('organization_list', 'GET /api/organizations', {
     summary: 'List the organizations of the caller',
-    effect: 'read',
     permission: 'organization.list',
     input: PageInput,
     output: OrganizationPage,
@@ -41,11 +38,8 @@ export class OrganizationsService {
     return this.organizations.list(actor, page);
   }
 
-  @Action({
-    name: 'organization_create',
-    route: 'POST /api/organizations',
+  @Action('organization_create', 'POST /api/organizations', {
     summary: 'Create an organization that the caller owns',
-    effect: 'write',
     permission: 'organization.create',
     input: CreateOrganization,
     output: OrganizationView,
@@ -77,12 +71,8 @@ export class OrganizationsService {
     return organization;
   }
 
-  @Action({
-    name: 'organization_get',
-    route: 'GET /api/organizations/:orgId',
-    on: 'organization_id',
+  @Action('organization_get', 'GET /api/organizations/:orgId', {
     summary: 'Read an organization',
-    effect: 'read',
     permission: 'organization.read',
     input: OrganizationId,
     output: OrganizationView,
@@ -91,12 +81,8 @@ export class OrganizationsService {
     return organizationView(await this.organizations.require(actor, 'organization.read', organization_id));
   }
 
-  @Action({
-    name: 'organization_update',
-    route: 'PATCH /api/organizations/:orgId',
-    on: 'organization_id',
+  @Action('organization_update', 'PATCH /api/organizations/:orgId', {
     summary: 'Rename an organization',
-    effect: 'write',
     permission: 'organization.update',
     input: UpdateOrganization,
     output: OrganizationView,
@@ -116,12 +102,8 @@ export class OrganizationsService {
     return this.read(actor, { organization_id });
   }
 
-  @Action({
-    name: 'organization_delete',
-    route: 'DELETE /api/organizations/:orgId',
-    on: 'organization_id',
+  @Action('organization_delete', 'DELETE /api/organizations/:orgId', {
     summary: 'Delete an organization with its workspaces, files and chats',
-    effect: 'destructive',
     consequence: 'Its workspaces, files, chats and members are gone for good.',
     permission: 'organization.delete',
     input: OrganizationId,

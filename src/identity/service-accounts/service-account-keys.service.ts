@@ -14,12 +14,9 @@ export class ServiceAccountKeysService {
     private readonly keyring: Keyring,
   ) {}
 
-  @Action({
-    name: 'service_account_key_list',
-    route: 'GET /api/service-accounts/:id/keys',
+  @Action('service_account_key_list', 'GET /api/service-accounts/:id/keys', {
     on: { id: 'service_account' },
     summary: 'List the keys of a service account',
-    effect: 'read',
     permission: 'service_account.read',
     input: ListById({ id: 'The service account' }),
     output: KeyPage,
@@ -29,12 +26,9 @@ export class ServiceAccountKeysService {
     return this.keyring.list({ service_account_id: id }, page);
   }
 
-  @Action({
-    name: 'service_account_key_create',
-    route: 'POST /api/service-accounts/:id/keys',
+  @Action('service_account_key_create', 'POST /api/service-accounts/:id/keys', {
     on: { id: 'service_account' },
     summary: 'Create a key of a service account; its secret is in the answer and nowhere else',
-    effect: 'expose',
     consequence: 'Whoever holds the key can then act as this service account.',
     permission: 'service_account.manage',
     input: CreateServiceAccountKey,
@@ -48,12 +42,9 @@ export class ServiceAccountKeysService {
     return this.keyring.issue(actor, { service_account_id: id }, name, limits);
   }
 
-  @Action({
-    name: 'service_account_key_rotate',
-    route: 'POST /api/service-accounts/:id/keys/:keyId/rotate',
+  @Action('service_account_key_rotate', 'POST /api/service-accounts/:id/keys/:keyId/rotate', {
     on: { id: 'service_account' },
     summary: 'Replace a key of a service account; the old one may work on for a while',
-    effect: 'expose',
     consequence: 'There is a new key to act as this service account.',
     permission: 'service_account.manage',
     input: RotateServiceAccountKey,
@@ -69,9 +60,7 @@ export class ServiceAccountKeysService {
     return this.keyring.rotate(actor, { service_account_id: id }, key_id, overlap_seconds);
   }
 
-  @Action({
-    name: 'service_account_key_revoke',
-    route: 'DELETE /api/service-accounts/:id/keys/:keyId',
+  @Action('service_account_key_revoke', 'DELETE /api/service-accounts/:id/keys/:keyId', {
     on: { id: 'service_account' },
     summary: 'Revoke a key of a service account, at once and for good',
     effect: 'destructive',

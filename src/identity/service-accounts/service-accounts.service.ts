@@ -27,12 +27,8 @@ export class ServiceAccountsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'service_account_list',
-    route: 'GET /api/service-accounts',
-    on: 'organization_id',
+  @Action('service_account_list', 'GET /api/service-accounts', {
     summary: 'List the service accounts of an organization',
-    effect: 'read',
     permission: 'service_account.read',
     input: ListServiceAccounts,
     output: ServiceAccountPage,
@@ -43,12 +39,8 @@ export class ServiceAccountsService {
     return this.accounts.list(organization_id, page);
   }
 
-  @Action({
-    name: 'service_account_create',
-    route: 'POST /api/service-accounts',
-    on: 'organization_id',
+  @Action('service_account_create', 'POST /api/service-accounts', {
     summary: 'Create a service account, with a role not above that of the caller',
-    effect: 'expose',
     consequence: 'There is a new account for programs, with this role.',
     permission: 'service_account.manage',
     input: CreateServiceAccount,
@@ -69,12 +61,9 @@ export class ServiceAccountsService {
     });
   }
 
-  @Action({
-    name: 'service_account_get',
-    route: 'GET /api/service-accounts/:id',
+  @Action('service_account_get', 'GET /api/service-accounts/:id', {
     on: { id: 'service_account' },
     summary: 'Read a service account',
-    effect: 'read',
     permission: 'service_account.read',
     input: ById({ id: 'The service account' }),
     output: ServiceAccountView,
@@ -84,12 +73,9 @@ export class ServiceAccountsService {
     return serviceAccountView(account);
   }
 
-  @Action({
-    name: 'service_account_update',
-    route: 'PATCH /api/service-accounts/:id',
+  @Action('service_account_update', 'PATCH /api/service-accounts/:id', {
     on: { id: 'service_account' },
     summary: 'Rename a service account or change its role',
-    effect: 'expose',
     consequence: 'Programs with keys of this account may then do whatever this role may.',
     permission: 'service_account.manage',
     input: UpdateServiceAccount,
@@ -105,12 +91,9 @@ export class ServiceAccountsService {
     return this.read(actor, { id });
   }
 
-  @Action({
-    name: 'service_account_adopt',
-    route: 'POST /api/service-accounts/:id/adopt',
+  @Action('service_account_adopt', 'POST /api/service-accounts/:id/adopt', {
     on: { id: 'service_account' },
     summary: 'Become the person who answers for a service account; it then has at most your role',
-    effect: 'expose',
     consequence: 'The service account then acts in your name, with at most your role.',
     permission: 'service_account.manage',
     input: ById({ id: 'The service account' }),
@@ -127,9 +110,7 @@ export class ServiceAccountsService {
     });
   }
 
-  @Action({
-    name: 'service_account_delete',
-    route: 'DELETE /api/service-accounts/:id',
+  @Action('service_account_delete', 'DELETE /api/service-accounts/:id', {
     on: { id: 'service_account' },
     summary: 'Delete a service account; its keys end at once',
     effect: 'destructive',

@@ -2,28 +2,26 @@ import 'reflect-metadata';
 import { expect, it } from '@jest/globals';
 import { Injectable, Module, type Type } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
-import { Action, type ActionDeclaration } from './action.js';
+import { Action } from './action.js';
 import { ActionCatalog, DuplicateAction } from './action-catalog.js';
 
 class Nothing {}
-const declaration = (name: string, more: Partial<ActionDeclaration> = {}): ActionDeclaration => ({
-  name,
+const DETAILS = {
   summary: 'Do something',
   effect: 'read',
   permission: null,
   input: null,
   output: Nothing,
-  ...more,
-});
+} as const;
 
 @Injectable()
 class First {
-  @Action(declaration('thing_do'))
+  @Action('thing_do', DETAILS)
   async act() {
     return { by: this.constructor.name };
   }
 
-  @Action(declaration('thing_stream', { restOnly: true }))
+  @Action('thing_stream', { ...DETAILS, restOnly: true })
   async stream() {
     return {};
   }
@@ -31,7 +29,7 @@ class First {
 
 @Injectable()
 class Second {
-  @Action(declaration('thing_do'))
+  @Action('thing_do', DETAILS)
   async actAgain() {
     return {};
   }

@@ -1,5 +1,5 @@
 import { Shape } from '#libs/fields/index.js';
-import type { Effect, Permission } from '../access/index.js';
+import { type Effect, type Permission, POLICY } from '../access/index.js';
 
 /** What becomes of a call: it is made, a person is asked, or it is refused. */
 export const VERDICTS = ['auto', 'ask', 'deny'] as const;
@@ -118,15 +118,39 @@ export const subjectsOf = ({ on = {} }: Pick<ActionDeclaration, 'on'>): [field: 
 const DECLARATION = Symbol('action');
 const NAME = /^[a-z][a-z0-9_]{2,63}$/;
 
-/** Declares a service method as a capability: `(actor, input) => Promise<output>`. */
-export function Action(declaration: ActionDeclaration): MethodDecorator {
-  const { name, effect, consequence } = declaration;
+type Route = NonNullable<ActionDeclaration['route']>;
+
+/** A declaration without its name and route, and without what {@link POLICY} says of its permission. */
+type ActionDetails = Omit<ActionDeclaration, 'name' | 'route' | 'effect' | 'on'> &
+  Partial<Pick<ActionDeclaration, 'effect' | 'on'>>;
+
+/**
+ * Declares a service method as a capability: `(actor, input) => Promise<output>`. Its `effect` is that of its permission, and
+ * it is `on` the `workspace_id` or `organization_id` that its permission is about, where it says nothing else.
+ */
+export function Action(name: string, route: Route, details: ActionDetails): MethodDecorator;
+/** A capability that `RoutesOf` gives no route. */
+export function Action(name: string, details: ActionDetails): MethodDecorator;
+export function Action(name: string, ...rest: [ActionDetails] | [Route, ActionDetails]): MethodDecorator {
+  const details = rest.at(-1) as ActionDetails;
+  const route = rest.length === 2 ? rest[0] : undefined;
+  const declaration: ActionDeclaration = { ...fromPolicy(name, details), name, route };
+  const { effect, consequence } = declaration;
   if (!NAME.test(name)) throw new Error(`Action name ${name} does not match ${NAME}`);
   if (isGrave(effect) !== (consequence !== undefined))
     throw new Error(`The action ${name} is ${effect}: only what is destructive or exposes has a consequence`);
   return (_target, _key, descriptor) => {
     if (descriptor.value) Reflect.defineMetadata(DECLARATION, declaration, descriptor.value as object);
   };
+}
+
+/** The details with the effect and the subject that follow from the permission. */
+function fromPolicy(name: string, details: ActionDetails): ActionDetails & { effect: Effect } {
+  const rule = details.permission && POLICY[details.permission];
+  const effect = details.effect ?? rule?.effect;
+  if (!effect) throw new Error(`The action ${name} has neither a permission nor an effect`);
+  const isWithin = rule?.on === 'workspace' || rule?.on === 'organization';
+  return { ...details, effect, on: details.on ?? (isWithin ? `${rule.on}_id` : undefined) };
 }
 
 /** The declaration of a method, if it has one. */

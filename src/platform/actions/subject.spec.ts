@@ -4,7 +4,7 @@ import { Injectable, Module } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
 import type { Actor } from '../access/index.js';
 import { Field } from '../dto/index.js';
-import { Action, type ActionDeclaration } from './action.js';
+import { Action, type ActionDeclaration, actionOf } from './action.js';
 import { MisdeclaredAction, Subject, Subjects } from './subject.js';
 
 class Nothing {}
@@ -36,30 +36,29 @@ class Stores {
 }
 
 async function boot(more: Partial<ActionDeclaration>) {
-  const declaration: ActionDeclaration = {
-    name: 'drawer_open',
-    summary: 'Open a drawer',
-    effect: 'read',
-    permission: 'file.read',
-    input: Names,
-    output: Nothing,
-    ...more,
-  };
-
   @Injectable()
   class Service {
-    @Action(declaration)
+    @Action('drawer_open', {
+      summary: 'Open a drawer',
+      permission: 'file.read',
+      input: Names,
+      output: Nothing,
+      ...more,
+    })
     async open() {}
   }
 
   @Module({ imports: [DiscoveryModule], providers: [Subjects, Stores, Service] })
   class Drawers {}
   const app = await NestFactory.createApplicationContext(Drawers, { logger: false, abortOnError: false });
-  return { subjects: app.get(Subjects), declaration };
+  return { subjects: app.get(Subjects), declaration: actionOf(Service.prototype.open) };
 }
 
 it.each<[string, Partial<ActionDeclaration>]>([
-  ['says nothing of what it is about, and a role decides', {}],
+  [
+    'says nothing of what it is about, where a role decides and its input names no workspace',
+    { input: Nothing },
+  ],
   ['is on a field that its input does not have', { on: 'chat_id' }],
   ['is on a field that is no id', { on: { title: 'workspace' } }],
   ['is on something that no store answers for', { on: { id: 'cupboard' } }],

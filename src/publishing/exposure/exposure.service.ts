@@ -70,12 +70,8 @@ export class ExposureService {
     private readonly exposures: Exposures,
   ) {}
 
-  @Action({
-    name: 'exposure_list',
-    route: 'GET /api/share/exposed',
-    on: 'organization_id',
+  @Action('exposure_list', 'GET /api/share/exposed', {
     summary: 'List everything of an organization that is reachable from outside, each with how to end it',
-    effect: 'read',
     permission: 'exposure.list',
     input: ListOfOrganization,
     output: ExposedPage,

@@ -49,13 +49,9 @@ export class FileInvitationsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'file_invitation_list',
-    route: 'GET /api/file-invitations',
-    on: 'workspace_id',
+  @Action('file_invitation_list', 'GET /api/file-invitations', {
     summary:
       'List file invitations of workspaces that the caller sees, or, with mine, what is shared with them',
-    effect: 'read',
     permission: 'share.read',
     input: ListFileInvitations,
     output: FileInvitationPage,
@@ -70,12 +66,8 @@ export class FileInvitationsService {
       : this.invitations.list(actor, workspaceId, input);
   }
 
-  @Action({
-    name: 'file_invitation_create',
-    route: 'POST /api/file-invitations',
-    on: 'workspace_id',
+  @Action('file_invitation_create', 'POST /api/file-invitations', {
     summary: 'Invite somebody to one file or folder by their e-mail address',
-    effect: 'expose',
     consequence: 'Somebody outside can then read the file or folder, and change it where the role says so.',
     permission: 'share.manage',
     input: CreateFileInvitation,
@@ -116,9 +108,7 @@ export class FileInvitationsService {
     });
   }
 
-  @Action({
-    name: 'file_invitation_accept',
-    route: 'POST /api/file-invitations/:token/accept',
+  @Action('file_invitation_accept', 'POST /api/file-invitations/:token/accept', {
     summary: 'Accept a file invitation with the account of the invited address',
     effect: 'write',
     permission: null,
@@ -162,12 +152,9 @@ export class FileInvitationsService {
     return { declined: true };
   }
 
-  @Action({
-    name: 'file_invitation_revoke',
-    route: 'DELETE /api/file-invitations/:id',
+  @Action('file_invitation_revoke', 'DELETE /api/file-invitations/:id', {
     on: { id: 'file_invitation' },
     summary: 'Withdraw a file invitation; access by it ends at once. The invited may give theirs up',
-    effect: 'destructive',
     consequence: 'Whoever was invited loses access at once; to give it back they have to be invited anew.',
     permission: 'share.revoke',
     input: ById({ id: 'The file invitation' }),

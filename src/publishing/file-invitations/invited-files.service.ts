@@ -29,12 +29,9 @@ export class InvitedFilesService {
     private readonly writes: OutsideWrites,
   ) {}
 
-  @Action({
-    name: 'invited_file_list',
-    route: 'GET /api/file-invitations/:id/files',
+  @Action('invited_file_list', 'GET /api/file-invitations/:id/files', {
     on: { id: 'invited_file' },
     summary: 'List a folder that was shared with the caller; what was shared as a file is the one entry',
-    effect: 'read',
     permission: 'file.read',
     input: ListInvitedFiles,
     output: EntryPage,
@@ -54,11 +51,9 @@ export class InvitedFilesService {
     return { items, next_cursor: last && seen.length > limit ? cursorAfter(last.path) : null };
   }
 
-  @Action({
-    name: 'invited_file_download',
+  @Action('invited_file_download', {
     on: { id: 'invited_file' },
     summary: 'Download the raw bytes of a file that was shared with the caller',
-    effect: 'read',
     permission: 'file.read',
     input: InvitedPath,
     output: EntryView,
@@ -70,8 +65,7 @@ export class InvitedFilesService {
     return files.openRead(pathBelow(shared, path));
   }
 
-  @Action({
-    name: 'invited_file_upload',
+  @Action('invited_file_upload', {
     on: { id: 'invited_file' },
     summary: 'Write a file that was shared with the caller for editing, or one in a folder that was',
     effect: 'write',

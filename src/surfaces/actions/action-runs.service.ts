@@ -12,11 +12,8 @@ import { ActionRunsStore, summaryOf } from './action-runs.store.js';
 export class ActionRunsService {
   constructor(private readonly runs: ActionRunsStore) {}
 
-  @Action({
-    name: 'action_run_list',
-    route: 'GET /api/action-runs',
+  @Action('action_run_list', 'GET /api/action-runs', {
     summary: 'List runs of actions, newest first: your own, and all of organizations that you administer',
-    effect: 'read',
     permission: 'action_run.read',
     input: ListActionRuns,
     output: ActionRunPage,
@@ -26,12 +23,9 @@ export class ActionRunsService {
     return this.runs.list(actor, input);
   }
 
-  @Action({
-    name: 'action_run_get',
-    route: 'GET /api/action-runs/:id',
+  @Action('action_run_get', 'GET /api/action-runs/:id', {
     on: { id: 'action_run' },
     summary: 'Read one run of an action, with its input and output',
-    effect: 'read',
     permission: 'action_run.read',
     input: ById({ id: 'The run' }),
     output: ActionRunView,

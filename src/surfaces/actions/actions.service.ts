@@ -39,13 +39,10 @@ export class ActionsService {
     private readonly listing: ActionListing,
   ) {}
 
-  @Action({
-    name: 'action_search',
-    route: 'GET /api/actions',
+  @Action('action_search', 'GET /api/actions', {
     summary: 'Find actions that you could run by words, the best match first; all of them without words',
     description:
       'Those that your credential and your role in the workspace allow; without a workspace_id, your role in any place.',
-    effect: 'read',
     permission: 'action.read',
     input: SearchActions,
     output: ActionPage,
@@ -61,11 +58,8 @@ export class ActionsService {
     return page(found, query);
   }
 
-  @Action({
-    name: 'action_get',
-    route: 'GET /api/actions/:name',
+  @Action('action_get', 'GET /api/actions/:name', {
     summary: 'Describe an action, with the JSON Schemas of its input and output',
-    effect: 'read',
     permission: 'action.read',
     input: ActionName,
     output: ActionView,
@@ -76,10 +70,8 @@ export class ActionsService {
     return this.catalog.require(name).describe();
   }
 
-  @Action({
-    name: 'action_run',
+  @Action('action_run', {
     summary: 'Run an action, or only check whether it could be run',
-    effect: 'write',
     permission: 'action.run',
     input: RunAction,
     output: ActionResultView,
@@ -99,8 +91,7 @@ export class ActionsService {
     return this.runner.run(caller, call);
   }
 
-  @Action({
-    name: 'action_exec_list',
+  @Action('action_exec_list', {
     summary: 'List the actions that the exec token may run, the best match first',
     effect: 'read',
     permission: null,
@@ -112,8 +103,7 @@ export class ActionsService {
     return page(await this.listing.of(caller, query), query);
   }
 
-  @Action({
-    name: 'action_exec_get',
+  @Action('action_exec_get', {
     summary: 'Describe an action that the exec token may run',
     effect: 'read',
     permission: null,
@@ -127,8 +117,7 @@ export class ActionsService {
     return action.describe();
   }
 
-  @Action({
-    name: 'action_exec_run',
+  @Action('action_exec_run', {
     summary: 'Run an action with an exec token, in its workspace',
     effect: 'write',
     permission: null,

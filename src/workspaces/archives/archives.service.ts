@@ -51,10 +51,7 @@ export class ArchivesService {
     private readonly writes: RecordedWrites,
   ) {}
 
-  @Action({
-    name: 'file_extract',
-    route: 'POST /api/workspaces/:workspaceId/files/extract',
-    on: 'workspace_id',
+  @Action('file_extract', 'POST /api/workspaces/:workspaceId/files/extract', {
     summary:
       'Unpack a zip, tar or tar.gz archive; files that are there are never replaced, and the same ones left alone: it may be repeated',
     effect: 'write',

@@ -25,12 +25,9 @@ export class ChangesService {
     private readonly log: NumberedChangesStore,
   ) {}
 
-  @Action({
-    name: 'workspace_watch',
-    on: 'workspace_id',
+  @Action('workspace_watch', {
     summary:
       'Stream every change to the files of a workspace, with who made it; `reset` says that those up to a number are not kept any more',
-    effect: 'read',
     permission: 'file.read',
     input: WatchChanges,
     output: ChangeView,

@@ -51,16 +51,13 @@ export class WorkspacesService implements OnModuleInit {
     });
   }
 
-  @Action({
-    name: 'workspace_list',
-    route: 'GET /api/workspaces',
+  @Action('workspace_list', 'GET /api/workspaces', {
     tool: {
       name: 'list_workspaces',
       title: 'List workspaces',
       description: 'List the workspaces that you see, with their ids, which the other tools take.',
     },
     summary: 'List the workspaces that the caller sees',
-    effect: 'read',
     permission: 'workspace.list',
     input: ListWorkspaces,
     output: WorkspacePage,
@@ -71,12 +68,8 @@ export class WorkspacesService implements OnModuleInit {
     return { ...page, items: page.items.map(workspaceView) };
   }
 
-  @Action({
-    name: 'workspace_create',
-    route: 'POST /api/workspaces',
-    on: 'organization_id',
+  @Action('workspace_create', 'POST /api/workspaces', {
     summary: 'Create a workspace',
-    effect: 'write',
     permission: 'workspace.create',
     input: CreateWorkspace,
     output: CreatedWorkspaceView,
@@ -103,12 +96,8 @@ export class WorkspacesService implements OnModuleInit {
     });
   }
 
-  @Action({
-    name: 'workspace_get',
-    route: 'GET /api/workspaces/:workspaceId',
-    on: 'workspace_id',
+  @Action('workspace_get', 'GET /api/workspaces/:workspaceId', {
     summary: 'Read a workspace',
-    effect: 'read',
     permission: 'workspace.read',
     input: WorkspaceId,
     output: WorkspaceView,
@@ -117,10 +106,7 @@ export class WorkspacesService implements OnModuleInit {
     return workspaceView(await this.workspaces.require(actor, 'workspace.read', workspace_id));
   }
 
-  @Action({
-    name: 'workspace_update',
-    route: 'PATCH /api/workspaces/:workspaceId',
-    on: 'workspace_id',
+  @Action('workspace_update', 'PATCH /api/workspaces/:workspaceId', {
     summary: 'Rename a workspace',
     effect: 'write',
     permission: 'workspace.update',
@@ -132,12 +118,8 @@ export class WorkspacesService implements OnModuleInit {
     return this.read(actor, { workspace_id });
   }
 
-  @Action({
-    name: 'workspace_visibility_set',
-    route: 'PATCH /api/workspaces/:workspaceId/visibility',
-    on: 'workspace_id',
+  @Action('workspace_visibility_set', 'PATCH /api/workspaces/:workspaceId/visibility', {
     summary: 'Set who in the organization sees a workspace',
-    effect: 'expose',
     consequence: 'Who sees the workspace changes for the whole organization.',
     permission: 'workspace.update',
     input: SetVisibility,
@@ -158,12 +140,8 @@ export class WorkspacesService implements OnModuleInit {
     return this.read(actor, { workspace_id });
   }
 
-  @Action({
-    name: 'workspace_delete',
-    route: 'DELETE /api/workspaces/:workspaceId',
-    on: 'workspace_id',
+  @Action('workspace_delete', 'DELETE /api/workspaces/:workspaceId', {
     summary: 'Delete a workspace with its files and chats',
-    effect: 'destructive',
     consequence: 'Its files with their history, its chats and its share links are gone for good.',
     permission: 'workspace.delete',
     input: WorkspaceId,

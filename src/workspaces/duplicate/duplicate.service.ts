@@ -57,10 +57,7 @@ export class DuplicateService {
     this.inheritances.push(inherit);
   }
 
-  @Action({
-    name: 'workspace_duplicate',
-    route: 'POST /api/workspaces/:workspaceId/duplicate',
-    on: 'workspace_id',
+  @Action('workspace_duplicate', 'POST /api/workspaces/:workspaceId/duplicate', {
     summary:
       'Copy a workspace’s files, approval policy, budget and features into a new one, in the background',
     description:

@@ -60,12 +60,8 @@ export class EgressService {
     private readonly topics: Topics,
   ) {}
 
-  @Action({
-    name: 'egress_get',
-    route: 'GET /api/workspaces/:workspaceId/egress',
-    on: 'workspace_id',
+  @Action('egress_get', 'GET /api/workspaces/:workspaceId/egress', {
     summary: 'Read which hosts the sandboxes of a workspace may connect to',
-    effect: 'read',
     permission: 'workspace.read',
     input: WorkspaceId,
     output: EgressView,
@@ -75,12 +71,8 @@ export class EgressService {
     return this.view(await this.egress.rule(workspace_id));
   }
 
-  @Action({
-    name: 'egress_update',
-    route: 'PATCH /api/workspaces/:workspaceId/egress',
-    on: 'workspace_id',
+  @Action('egress_update', 'PATCH /api/workspaces/:workspaceId/egress', {
     summary: 'Set which hosts the sandboxes of a workspace may connect to',
-    effect: 'expose',
     consequence: 'Code in the sandboxes, agents included, can then send what it reads to these hosts.',
     permission: 'workspace.update',
     input: UpdateEgress,

@@ -44,12 +44,8 @@ export class FeaturesService implements OnModuleInit {
     this.duplicates.inheritWith((unit, from, { id }) => this.workspaces.copyFeatures(unit, from, id));
   }
 
-  @Action({
-    name: 'features_get',
-    route: 'GET /api/workspaces/:workspaceId/features',
-    on: 'workspace_id',
+  @Action('features_get', 'GET /api/workspaces/:workspaceId/features', {
     summary: 'Tell which features of a workspace are on',
-    effect: 'read',
     permission: 'workspace.read',
     input: WorkspaceId,
     output: FeaturesView,
@@ -59,12 +55,8 @@ export class FeaturesService implements OnModuleInit {
     return viewOf(features_off);
   }
 
-  @Action({
-    name: 'features_update',
-    route: 'PATCH /api/workspaces/:workspaceId/features',
-    on: 'workspace_id',
+  @Action('features_update', 'PATCH /api/workspaces/:workspaceId/features', {
     summary: 'Turn features of a workspace off or on; those that are not named stay as they are',
-    effect: 'expose',
     consequence:
       'What is turned on can be used again, and share links answer again; what is turned off is refused to everyone, and ends where it is under way.',
     permission: 'workspace.update',

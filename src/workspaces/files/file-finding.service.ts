@@ -17,11 +17,8 @@ export class FileFindingService {
     private readonly trees: FileTrees,
   ) {}
 
-  @Action({
-    name: 'file_search',
-    on: 'workspace_id',
+  @Action('file_search', {
     summary: 'Find files and folders by a pattern for their names or paths',
-    effect: 'read',
     permission: 'file.read',
     input: FindFiles,
     output: FoundFilesPage,

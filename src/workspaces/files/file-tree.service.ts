@@ -33,10 +33,7 @@ export class FileTreeService {
     private readonly quota: WorkspaceQuota,
   ) {}
 
-  @Action({
-    name: 'file_move',
-    route: 'POST /api/workspaces/:workspaceId/files/move',
-    on: 'workspace_id',
+  @Action('file_move', 'POST /api/workspaces/:workspaceId/files/move', {
     summary: 'Move or rename a file or folder',
     effect: 'write',
     permission: 'file.write',
@@ -64,10 +61,7 @@ export class FileTreeService {
     );
   }
 
-  @Action({
-    name: 'file_copy',
-    route: 'POST /api/workspaces/:workspaceId/files/copy',
-    on: 'workspace_id',
+  @Action('file_copy', 'POST /api/workspaces/:workspaceId/files/copy', {
     summary: 'Copy a file or folder',
     effect: 'write',
     permission: 'file.write',
@@ -98,10 +92,7 @@ export class FileTreeService {
     );
   }
 
-  @Action({
-    name: 'folder_create',
-    route: 'POST /api/workspaces/:workspaceId/files/mkdir',
-    on: 'workspace_id',
+  @Action('folder_create', 'POST /api/workspaces/:workspaceId/files/mkdir', {
     summary: 'Make a folder and those above it; one that is there is fine',
     effect: 'write',
     permission: 'file.write',
@@ -122,12 +113,8 @@ export class FileTreeService {
     );
   }
 
-  @Action({
-    name: 'file_delete',
-    route: 'DELETE /api/workspaces/:workspaceId/files',
-    on: 'workspace_id',
+  @Action('file_delete', 'DELETE /api/workspaces/:workspaceId/files', {
     summary: 'Delete a file or folder',
-    effect: 'destructive',
     consequence:
       'The history keeps the contents of most files for a while, and they can be put back from there; empty folders, links and what the history leaves out are gone for good.',
     permission: 'file.write',

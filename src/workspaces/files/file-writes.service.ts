@@ -36,9 +36,7 @@ export class FileWritesService {
     private readonly writes: RecordedWrites,
   ) {}
 
-  @Action({
-    name: 'file_write',
-    on: 'workspace_id',
+  @Action('file_write', {
     summary: 'Write a whole file, making its folders; all of it or nothing',
     effect: 'write',
     permission: 'file.write',
@@ -73,9 +71,7 @@ export class FileWritesService {
     return { ...entry, created };
   }
 
-  @Action({
-    name: 'file_upload',
-    on: 'workspace_id',
+  @Action('file_upload', {
     summary: 'Write a file from the raw bytes of the body; all of it or nothing',
     effect: 'write',
     permission: 'file.write',
@@ -95,9 +91,7 @@ export class FileWritesService {
     return { ...entry, created };
   }
 
-  @Action({
-    name: 'file_edit',
-    on: 'workspace_id',
+  @Action('file_edit', {
     summary: 'Replace text in a file',
     effect: 'write',
     permission: 'file.write',

@@ -54,10 +54,7 @@ export class FilesTogetherService {
     private readonly writes: RecordedWrites,
   ) {}
 
-  @Action({
-    name: 'file_batch_edit',
-    route: 'POST /api/workspaces/:workspaceId/files/edits',
-    on: 'workspace_id',
+  @Action('file_batch_edit', 'POST /api/workspaces/:workspaceId/files/edits', {
     summary: 'Make several edits in one file or several: all of them, or none',
     effect: 'write',
     permission: 'file.write',
@@ -115,10 +112,7 @@ export class FilesTogetherService {
     });
   }
 
-  @Action({
-    name: 'file_patch',
-    route: 'POST /api/workspaces/:workspaceId/files/patch',
-    on: 'workspace_id',
+  @Action('file_patch', 'POST /api/workspaces/:workspaceId/files/patch', {
     summary: 'Apply a patch to files: all of it, or none',
     description:
       'Takes the format of apply_patch (`*** Begin Patch`, `*** Add File: path`, `*** Update File: path`, `*** Move to: path`, `*** Delete File: path`, `@@ line before the change`, `*** End Patch`) and unified diffs. Lines are also found where white space, quotes or dashes differ.',

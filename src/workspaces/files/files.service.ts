@@ -100,11 +100,8 @@ export class FilesService {
     private readonly documents: DocumentTexts,
   ) {}
 
-  @Action({
-    name: 'file_list',
-    on: 'workspace_id',
+  @Action('file_list', {
     summary: 'List a folder',
-    effect: 'read',
     permission: 'file.read',
     input: ListFiles,
     output: FileListPage,
@@ -138,12 +135,8 @@ export class FilesService {
     return { items: entries, next_cursor: next === null ? null : cursorAfter(next) };
   }
 
-  @Action({
-    name: 'file_stat',
-    route: 'GET /api/workspaces/:workspaceId/files/stat',
-    on: 'workspace_id',
+  @Action('file_stat', 'GET /api/workspaces/:workspaceId/files/stat', {
     summary: 'Describe a file or folder',
-    effect: 'read',
     permission: 'file.read',
     input: StatFile,
     output: EntryView,
@@ -154,12 +147,8 @@ export class FilesService {
     return files.stat(await files.existing(path));
   }
 
-  @Action({
-    name: 'file_read',
-    route: 'GET /api/workspaces/:workspaceId/files/content',
-    on: 'workspace_id',
+  @Action('file_read', 'GET /api/workspaces/:workspaceId/files/content', {
     summary: 'Read a text file, or some lines of it, or an image',
-    effect: 'read',
     permission: 'file.read',
     input: ReadContent,
     output: ContentView,
@@ -191,12 +180,9 @@ export class FilesService {
     return read;
   }
 
-  @Action({
-    name: 'file_download',
-    on: 'workspace_id',
+  @Action('file_download', {
     summary:
       'Download the raw bytes of a file, where ranges and conditional requests work, or a folder as a zip',
-    effect: 'read',
     permission: 'file.read',
     input: DownloadFile,
     output: EntryView,

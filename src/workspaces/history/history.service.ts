@@ -49,12 +49,8 @@ export class HistoryService {
     private readonly writer: FileWriter,
   ) {}
 
-  @Action({
-    name: 'file_version_list',
-    route: 'GET /api/workspaces/:workspaceId/files/history',
-    on: 'workspace_id',
+  @Action('file_version_list', 'GET /api/workspaces/:workspaceId/files/history', {
     summary: 'List the versions of a file, of what a folder holds, or of the whole workspace, newest first',
-    effect: 'read',
     permission: 'file.read',
     input: ListHistory,
     output: VersionPage,
@@ -70,12 +66,8 @@ export class HistoryService {
     return { ...page, items: page.items.map(versionView) };
   }
 
-  @Action({
-    name: 'file_version_read',
-    route: 'GET /api/workspaces/:workspaceId/files/history/:version',
-    on: 'workspace_id',
+  @Action('file_version_read', 'GET /api/workspaces/:workspaceId/files/history/:version', {
     summary: 'Read a version of a file: who made it, and its text',
-    effect: 'read',
     permission: 'file.read',
     input: VersionId,
     output: VersionContentView,
@@ -92,11 +84,8 @@ export class HistoryService {
     return { ...view, content: isShown ? bytes.toString('utf8') : null, binary };
   }
 
-  @Action({
-    name: 'file_version_download',
-    on: 'workspace_id',
+  @Action('file_version_download', {
     summary: 'Download the raw bytes of a version of a file',
-    effect: 'read',
     permission: 'file.read',
     input: VersionId,
     output: VersionView,
@@ -112,12 +101,8 @@ export class HistoryService {
     return { path: row.path, bytes: await this.contentOf(workspace, row) };
   }
 
-  @Action({
-    name: 'file_version_diff',
-    route: 'GET /api/workspaces/:workspaceId/files/history/:version/diff',
-    on: 'workspace_id',
+  @Action('file_version_diff', 'GET /api/workspaces/:workspaceId/files/history/:version/diff', {
     summary: 'Compare a version of a file with the one before it, or with another',
-    effect: 'read',
     permission: 'file.read',
     input: DiffVersions,
     output: DiffView,
@@ -134,9 +119,7 @@ export class HistoryService {
     return { path: after.path, version, against: before?.id ?? null, ...found };
   }
 
-  @Action({
-    name: 'file_restore',
-    on: 'workspace_id',
+  @Action('file_restore', {
     summary: 'Put an earlier version of a file back, as a new version',
     effect: 'write',
     permission: 'file.write',

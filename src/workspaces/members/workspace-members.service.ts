@@ -32,12 +32,8 @@ export class WorkspaceMembersService implements OnModuleInit {
     );
   }
 
-  @Action({
-    name: 'workspace_member_list',
-    route: 'GET /api/workspaces/:workspaceId/members',
-    on: 'workspace_id',
+  @Action('workspace_member_list', 'GET /api/workspaces/:workspaceId/members', {
     summary: 'List who made a workspace, and who was added to it by name',
-    effect: 'read',
     permission: 'workspace.read',
     input: ListOfWorkspace,
     output: WorkspaceMemberPage,
@@ -48,12 +44,8 @@ export class WorkspaceMembersService implements OnModuleInit {
     return { ...page, items: page.items.map(workspaceMemberView) };
   }
 
-  @Action({
-    name: 'workspace_member_set',
-    route: 'PUT /api/workspaces/:workspaceId/members/:userId',
-    on: 'workspace_id',
+  @Action('workspace_member_set', 'PUT /api/workspaces/:workspaceId/members/:userId', {
     summary: 'Add a member of the organization to a workspace, or change their role in it',
-    effect: 'expose',
     consequence: 'They may then do whatever this role may in the workspace.',
     permission: 'workspace.members',
     input: PutWorkspaceMember,
@@ -72,10 +64,7 @@ export class WorkspaceMembersService implements OnModuleInit {
     return workspaceMemberView(await this.members.read(workspace_id, user_id));
   }
 
-  @Action({
-    name: 'workspace_member_remove',
-    route: 'DELETE /api/workspaces/:workspaceId/members/:userId',
-    on: 'workspace_id',
+  @Action('workspace_member_remove', 'DELETE /api/workspaces/:workspaceId/members/:userId', {
     summary: 'Take somebody out of a workspace; their access by name ends at once',
     effect: 'destructive',
     consequence: 'They lose access at once; they can be added again.',

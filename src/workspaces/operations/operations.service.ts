@@ -40,12 +40,9 @@ export class OperationsService {
     private readonly workspaces: WorkspacesStore,
   ) {}
 
-  @Action({
-    name: 'operation_get',
-    route: 'GET /api/operations/:id',
+  @Action('operation_get', 'GET /api/operations/:id', {
     on: { id: 'operation' },
     summary: 'Tell how a long operation stands',
-    effect: 'read',
     permission: 'workspace.read',
     input: ById({ id: 'The operation' }),
     output: OperationView,
@@ -55,11 +52,9 @@ export class OperationsService {
     return operationView(await this.require(actor, id));
   }
 
-  @Action({
-    name: 'operation_watch',
+  @Action('operation_watch', {
     on: { id: 'operation' },
     summary: 'Stream how a long operation goes on, to its end',
-    effect: 'read',
     permission: 'workspace.read',
     input: WatchOperation,
     output: OperationView,
@@ -71,9 +66,7 @@ export class OperationsService {
     return { workspaceId: subject_id, log: new OperationEvents(this.operations, id) };
   }
 
-  @Action({
-    name: 'operation_cancel',
-    route: 'POST /api/operations/:id/cancel',
+  @Action('operation_cancel', 'POST /api/operations/:id/cancel', {
     on: { id: 'operation' },
     summary: 'Cancel a long operation; what it made so far is removed',
     effect: 'write',

@@ -61,12 +61,8 @@ export class SandboxControlService implements OnModuleInit {
     });
   }
 
-  @Action({
-    name: 'sandbox_list',
-    route: 'GET /api/workspaces/:workspaceId/sandboxes',
-    on: 'workspace_id',
+  @Action('sandbox_list', 'GET /api/workspaces/:workspaceId/sandboxes', {
     summary: 'List what runs in the sandboxes of a workspace now',
-    effect: 'read',
     permission: 'workspace.read',
     input: ListOfWorkspace,
     output: SandboxPage,
@@ -77,12 +73,8 @@ export class SandboxControlService implements OnModuleInit {
     return { ...page, items: page.items.map(viewOf) };
   }
 
-  @Action({
-    name: 'sandbox_stop',
-    route: 'DELETE /api/workspaces/:workspaceId/sandboxes/:sandboxId',
-    on: 'workspace_id',
+  @Action('sandbox_stop', 'DELETE /api/workspaces/:workspaceId/sandboxes/:sandboxId', {
     summary: 'End what runs in a sandbox, with all its processes',
-    effect: 'destructive',
     consequence:
       'Processes are killed, and what they had only in memory or outside the workspace is lost; the files of the workspace stay.',
     permission: 'sandbox.end',

@@ -30,11 +30,8 @@ export class SearchService {
     private readonly scan: TreeScan,
   ) {}
 
-  @Action({
-    name: 'workspace_search',
-    on: 'workspace_id',
+  @Action('workspace_search', {
     summary: 'Search the files of a workspace by content or name',
-    effect: 'read',
     permission: 'file.read',
     input: SearchWorkspace,
     output: FindingPage,

@@ -22,11 +22,8 @@ export class TemplateOriginsService {
     private readonly workspaces: WorkspacesStore,
   ) {}
 
-  @Action({
-    name: 'template_file_list',
-    route: 'GET /api/templates/:id/versions/:number/files',
+  @Action('template_file_list', 'GET /api/templates/:id/versions/:number/files', {
     summary: 'List the files of a version of a template',
-    effect: 'read',
     permission: 'template.read',
     input: ListTemplateFiles,
     output: TemplateFilePage,
@@ -57,12 +54,8 @@ export class TemplateOriginsService {
     );
   }
 
-  @Action({
-    name: 'workspace_template_get',
-    route: 'GET /api/workspaces/:workspaceId/template',
-    on: 'workspace_id',
+  @Action('workspace_template_get', 'GET /api/workspaces/:workspaceId/template', {
     summary: 'Read which version of which template a workspace was made of, and whether there is a newer one',
-    effect: 'read',
     permission: 'workspace.read',
     input: WorkspaceId,
     output: WorkspaceTemplateView,

@@ -40,11 +40,8 @@ export class TemplatesService implements OnModuleInit {
     });
   }
 
-  @Action({
-    name: 'template_list',
-    route: 'GET /api/templates',
+  @Action('template_list', 'GET /api/templates', {
     summary: 'List and search the templates that the caller may make workspaces of',
-    effect: 'read',
     permission: 'template.read',
     input: ListTemplates,
     output: TemplatePage,
@@ -55,11 +52,8 @@ export class TemplatesService implements OnModuleInit {
     return { ...page, items: page.items.map(templateView) };
   }
 
-  @Action({
-    name: 'template_get',
-    route: 'GET /api/templates/:id',
+  @Action('template_get', 'GET /api/templates/:id', {
     summary: 'Read a template with its versions, and with the findings of those that are blocked',
-    effect: 'read',
     permission: 'template.read',
     input: ById({ id: 'The template' }),
     output: WholeTemplateView,
@@ -76,12 +70,9 @@ export class TemplatesService implements OnModuleInit {
     };
   }
 
-  @Action({
-    name: 'template_update',
-    route: 'PATCH /api/templates/:id',
+  @Action('template_update', 'PATCH /api/templates/:id', {
     on: { id: 'template' },
     summary: 'Change the name, the description or the visibility of a template',
-    effect: 'expose',
     consequence: 'Those whom its visibility lets in can copy its files into workspaces of their own.',
     permission: 'template.update',
     input: UpdateTemplate,
@@ -103,12 +94,9 @@ export class TemplatesService implements OnModuleInit {
     return this.read(actor, { id });
   }
 
-  @Action({
-    name: 'template_delete',
-    route: 'DELETE /api/templates/:id',
+  @Action('template_delete', 'DELETE /api/templates/:id', {
     on: { id: 'template' },
     summary: 'Delete a template with all its versions; workspaces that were made of it stay',
-    effect: 'destructive',
     consequence: 'Its versions are gone for good, and no more workspaces are made of it.',
     permission: 'template.delete',
     input: ById({ id: 'The template' }),

@@ -38,11 +38,8 @@ export class InboxService {
     private readonly inbox: InboxStore,
   ) {}
 
-  @Action({
-    name: 'notification_list',
-    route: 'GET /api/notifications',
+  @Action('notification_list', 'GET /api/notifications', {
     summary: 'List your notifications, newest first, and how many are unread',
-    effect: 'read',
     permission: 'notification.read',
     input: ListNotifications,
     output: NotificationPage,
@@ -54,9 +51,7 @@ export class InboxService {
     return { ...page, items: page.items.map(notificationView), unread_count };
   }
 
-  @Action({
-    name: 'notification_read',
-    route: 'POST /api/notifications/:id/read',
+  @Action('notification_read', 'POST /api/notifications/:id/read', {
     summary: 'Mark a notification as read',
     ...ABOUT_ONE,
   })
@@ -64,9 +59,7 @@ export class InboxService {
     return this.mark(actor, id, 'read');
   }
 
-  @Action({
-    name: 'notification_unread',
-    route: 'POST /api/notifications/:id/unread',
+  @Action('notification_unread', 'POST /api/notifications/:id/unread', {
     summary: 'Mark a notification as unread',
     ...ABOUT_ONE,
   })
@@ -74,9 +67,7 @@ export class InboxService {
     return this.mark(actor, id, 'unread');
   }
 
-  @Action({
-    name: 'notification_archive',
-    route: 'POST /api/notifications/:id/archive',
+  @Action('notification_archive', 'POST /api/notifications/:id/archive', {
     summary: 'Put a notification away',
     ...ABOUT_ONE,
   })
@@ -84,11 +75,8 @@ export class InboxService {
     return this.mark(actor, id, 'archive');
   }
 
-  @Action({
-    name: 'notification_inbox_read',
-    route: 'POST /api/notifications/read-all',
+  @Action('notification_inbox_read', 'POST /api/notifications/read-all', {
     summary: 'Mark all notifications as read, or those of a category or from before a time',
-    effect: 'write',
     permission: 'notification.write',
     input: ReadAllNotifications,
     output: UnreadCountView,
@@ -103,12 +91,10 @@ export class InboxService {
     });
   }
 
-  @Action({
-    name: 'notification_watch',
+  @Action('notification_watch', {
     summary: 'Stream your notifications as they come, and how many are unread',
     description:
       'Events are `notification`, with a new one, and `count`, with `unread_count` whenever it may have changed.',
-    effect: 'read',
     permission: 'notification.read',
     input: WatchNotifications,
     output: NotificationView,

@@ -39,11 +39,8 @@ export class PreferencesService {
     private readonly organizations: OrganizationsStore,
   ) {}
 
-  @Action({
-    name: 'notification_type_list',
-    route: 'GET /api/notifications/types',
+  @Action('notification_type_list', 'GET /api/notifications/types', {
     summary: 'List everything that people can be told of',
-    effect: 'read',
     permission: 'notification.read',
     input: null,
     output: NotificationTypePage,
@@ -53,12 +50,9 @@ export class PreferencesService {
     return { items: TYPE_NAMES.map(typeView), next_cursor: null };
   }
 
-  @Action({
-    name: 'notification_preferences_get',
-    route: 'GET /api/notifications/preferences',
+  @Action('notification_preferences_get', 'GET /api/notifications/preferences', {
     summary: 'Read what you want to be told, where and when',
     description: ORDER,
-    effect: 'read',
     permission: 'preference.read',
     input: GetPreferences,
     output: PreferencesView,
@@ -70,12 +64,9 @@ export class PreferencesService {
     return this.database.transaction(unit => this.view(unit, actor, organization_id ?? null));
   }
 
-  @Action({
-    name: 'notification_preferences_set',
-    route: 'PUT /api/notifications/preferences',
+  @Action('notification_preferences_set', 'PUT /api/notifications/preferences', {
     summary: 'Change what you want to be told, where and when',
     description: ORDER,
-    effect: 'write',
     permission: 'preference.update',
     input: SetPreferences,
     output: PreferencesView,

@@ -29,11 +29,8 @@ export class PushService {
     private readonly outgoing: GuardedFetch,
   ) {}
 
-  @Action({
-    name: 'push_key_get',
-    route: 'GET /api/notifications/push/key',
+  @Action('push_key_get', 'GET /api/notifications/push/key', {
     summary: 'Get the key with which browsers are subscribed to notifications',
-    effect: 'read',
     permission: 'notification.read',
     input: null,
     output: PushKeyView,
@@ -44,12 +41,9 @@ export class PushService {
     return { key: (await this.vapid.pair()).publicKey, reason: null };
   }
 
-  @Action({
-    name: 'push_subscription_create',
-    route: 'POST /api/notifications/push',
+  @Action('push_subscription_create', 'POST /api/notifications/push', {
     summary:
       'Subscribe a browser to your notifications; what it got before for somebody else, it gets no more',
-    effect: 'write',
     permission: 'preference.update',
     personOnly: true,
     input: CreatePushSubscription,
@@ -68,11 +62,8 @@ export class PushService {
     );
   }
 
-  @Action({
-    name: 'push_subscription_delete',
-    route: 'DELETE /api/notifications/push',
+  @Action('push_subscription_delete', 'DELETE /api/notifications/push', {
     summary: 'End the subscription of a browser of yours',
-    effect: 'write',
     permission: 'preference.update',
     input: DeletePushSubscription,
     output: DeletedView,

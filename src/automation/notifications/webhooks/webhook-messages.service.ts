@@ -28,9 +28,7 @@ export class WebhookMessagesService {
     private readonly messages: MessagesStore,
   ) {}
 
-  @Action({
-    name: 'webhook_test',
-    route: 'POST /api/notifications/webhooks/:id/test',
+  @Action('webhook_test', 'POST /api/notifications/webhooks/:id/test', {
     on: { id: 'webhook' },
     summary: 'Send a message of the type `webhook.test`; the attempts of the webhook tell how it went',
     effect: 'write',
@@ -55,12 +53,9 @@ export class WebhookMessagesService {
     });
   }
 
-  @Action({
-    name: 'webhook_attempt_list',
-    route: 'GET /api/notifications/webhooks/:id/attempts',
+  @Action('webhook_attempt_list', 'GET /api/notifications/webhooks/:id/attempts', {
     on: { id: 'webhook' },
     summary: 'List the attempts to send to a webhook, newest first; they are kept for 30 days',
-    effect: 'read',
     permission: 'webhook.read',
     input: ListById({ id: 'The webhook' }),
     output: WebhookAttemptPage,
@@ -70,9 +65,7 @@ export class WebhookMessagesService {
     return this.messages.attempts(id, page, attemptView);
   }
 
-  @Action({
-    name: 'webhook_recover',
-    route: 'POST /api/notifications/webhooks/:id/recover',
+  @Action('webhook_recover', 'POST /api/notifications/webhooks/:id/recover', {
     on: { id: 'webhook' },
     summary: 'Send everything again that failed since a time',
     effect: 'write',
@@ -91,9 +84,7 @@ export class WebhookMessagesService {
     );
   }
 
-  @Action({
-    name: 'webhook_attempt_resend',
-    route: 'POST /api/notifications/webhooks/attempts/:id/resend',
+  @Action('webhook_attempt_resend', 'POST /api/notifications/webhooks/attempts/:id/resend', {
     on: { id: 'webhook_attempt' },
     summary: 'Send again, at once, what an attempt sent',
     effect: 'write',

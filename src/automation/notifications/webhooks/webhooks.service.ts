@@ -31,12 +31,8 @@ export class WebhooksService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'webhook_list',
-    route: 'GET /api/notifications/webhooks',
-    on: 'organization_id',
+  @Action('webhook_list', 'GET /api/notifications/webhooks', {
     summary: 'List webhooks: your own, and those of organizations that you administer',
-    effect: 'read',
     permission: 'webhook.read',
     input: ListWebhooks,
     output: WebhookPage,
@@ -47,17 +43,13 @@ export class WebhooksService {
     return this.endpoints.list(actor, organization_id, page, webhookView);
   }
 
-  @Action({
-    name: 'webhook_create',
-    route: 'POST /api/notifications/webhooks',
-    on: 'organization_id',
+  @Action('webhook_create', 'POST /api/notifications/webhooks', {
     summary:
       'Send notifications to an address, signed as Standard Webhooks; the secret is in the answer and nowhere else',
     description:
       'Each message is a POST of `{type, timestamp, data}` with ids and links. One that is not answered with 2xx within 15 ' +
       'seconds is sent again seven times within 28 hours, always with the same `webhook-id`; `Retry-After` of a 429 or 503 ' +
       'is kept, up to ten hours. Redirects are not followed; 410, and five days in which everything fails, disable the webhook.',
-    effect: 'expose',
     consequence:
       'Whoever runs that address learns what happens: ids, kinds and times, for as long as the webhook stands.',
     permission: 'webhook.manage',
@@ -84,12 +76,9 @@ export class WebhooksService {
     });
   }
 
-  @Action({
-    name: 'webhook_get',
-    route: 'GET /api/notifications/webhooks/:id',
+  @Action('webhook_get', 'GET /api/notifications/webhooks/:id', {
     on: { id: 'webhook' },
     summary: 'Read a webhook, without its secret',
-    effect: 'read',
     permission: 'webhook.read',
     input: ById({ id: 'The webhook' }),
     output: WebhookView,
@@ -98,12 +87,9 @@ export class WebhooksService {
     return webhookView(await this.endpoints.require(actor, 'webhook.read', id));
   }
 
-  @Action({
-    name: 'webhook_update',
-    route: 'PATCH /api/notifications/webhooks/:id',
+  @Action('webhook_update', 'PATCH /api/notifications/webhooks/:id', {
     on: { id: 'webhook' },
     summary: 'Change where a webhook is sent, or what it is told',
-    effect: 'expose',
     consequence: 'Whoever runs the new address learns what happens, as the webhook now says.',
     permission: 'webhook.manage',
     input: UpdateWebhook,
@@ -122,9 +108,7 @@ export class WebhooksService {
     });
   }
 
-  @Action({
-    name: 'webhook_delete',
-    route: 'DELETE /api/notifications/webhooks/:id',
+  @Action('webhook_delete', 'DELETE /api/notifications/webhooks/:id', {
     on: { id: 'webhook' },
     summary: 'Delete a webhook, with what waits to be sent to it',
     effect: 'destructive',
@@ -140,12 +124,9 @@ export class WebhooksService {
     });
   }
 
-  @Action({
-    name: 'webhook_rotate',
-    route: 'POST /api/notifications/webhooks/:id/rotate',
+  @Action('webhook_rotate', 'POST /api/notifications/webhooks/:id/rotate', {
     on: { id: 'webhook' },
     summary: 'Give a webhook another secret; for 24 hours both sign',
-    effect: 'expose',
     consequence: 'Whoever reads the answer can sign messages that the receiver takes for ours.',
     permission: 'webhook.manage',
     input: ById({ id: 'The webhook' }),
@@ -159,12 +140,9 @@ export class WebhooksService {
     });
   }
 
-  @Action({
-    name: 'webhook_enable',
-    route: 'POST /api/notifications/webhooks/:id/enable',
+  @Action('webhook_enable', 'POST /api/notifications/webhooks/:id/enable', {
     on: { id: 'webhook' },
     summary: 'Enable a webhook that was disabled, as its receiver failed for five days or answered 410',
-    effect: 'expose',
     consequence: 'Whoever runs that address learns again what happens.',
     permission: 'webhook.manage',
     input: ById({ id: 'The webhook' }),

@@ -21,13 +21,10 @@ export class WebhookRotation {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'automation_secret_rotate',
-    route: 'POST /api/automation/deployments/:id/rotate-secret',
+  @Action('automation_secret_rotate', 'POST /api/automation/deployments/:id/rotate-secret', {
     on: { id: 'deployment' },
     summary: 'Give a webhook of an automation another secret, or another address',
     description: 'What it had before is good for 24 hours more. What is answered is shown this once.',
-    effect: 'expose',
     consequence: 'Whoever has the new one can start the automation.',
     permission: 'automation.deploy',
     input: RotateSecret,
@@ -57,12 +54,9 @@ export class WebhookRotation {
     });
   }
 
-  @Action({
-    name: 'automation_webhook_delete',
-    route: 'DELETE /api/automation/webhooks/:triggerId',
+  @Action('automation_webhook_delete', 'DELETE /api/automation/webhooks/:triggerId', {
     on: { trigger_id: 'automation_trigger' },
     summary: 'End the address of a webhook of an automation; deployed again, it gets another one',
-    effect: 'destructive',
     consequence: 'Those who have the address can start the automation no more.',
     permission: 'automation.manage',
     input: ById({ trigger_id: 'The trigger, a webhook' }),

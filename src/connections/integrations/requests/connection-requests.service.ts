@@ -53,16 +53,12 @@ export class ConnectionRequestsService {
     private readonly outgoing: GuardedFetch,
   ) {}
 
-  @Action({
-    name: 'integration_request',
-    route: 'POST /api/integrations/:id/request',
-    on: 'workspace_id',
+  @Action('integration_request', 'POST /api/integrations/:id/request', {
     summary: 'Send a request to the API of a connected service, with its credential',
     description:
       'It goes to hosts of the provider alone, and to the methods and paths that are granted to the workspace. Redirects are ' +
       'handed back. The answer may have 1 MiB; one that holds the credential is withheld. GET and HEAD count as read, DELETE ' +
       'as destructive, others as write.',
-    effect: 'destructive',
     effectOf: ({ method }) =>
       method === 'GET' || method === 'HEAD' ? 'read' : method === 'DELETE' ? 'destructive' : 'write',
     consequence: 'The service does what the request asks for, as the account that is connected.',

@@ -21,13 +21,10 @@ export class ServerLogService {
     private readonly log: ServerLogStore,
   ) {}
 
-  @Action({
-    name: 'server_log_get',
-    route: 'GET /api/tunnels/:id/logs',
+  @Action('server_log_get', 'GET /api/tunnels/:id/logs', {
     on: { id: 'server' },
     summary: 'Read what a server has printed: its newest lines, or what follows an entry',
     description: NOTHING_BEFORE,
-    effect: 'read',
     permission: 'tunnel.read',
     input: ReadServerLog,
     output: ServerLogView,
@@ -41,12 +38,10 @@ export class ServerLogService {
     return { entries: entries.map(viewOf), next: entries.at(-1)?.id ?? after ?? 0 };
   }
 
-  @Action({
-    name: 'server_log_watch',
+  @Action('server_log_watch', {
     on: { id: 'server' },
     summary: 'Stream what a server prints: from its newest lines, or from after an entry',
     description: NOTHING_BEFORE,
-    effect: 'read',
     permission: 'tunnel.read',
     input: ReadServerLog,
     output: ServerLogView,

@@ -17,11 +17,8 @@ export class GrantsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'grant_list',
-    route: 'GET /api/oauth/grants',
+  @Action('grant_list', 'GET /api/oauth/grants', {
     summary: 'List the applications that you let in, oldest first',
-    effect: 'read',
     permission: 'grant.read',
     input: PageInput,
     output: GrantPage,
@@ -31,12 +28,9 @@ export class GrantsService {
     return this.grants.listOf(actor.id, page);
   }
 
-  @Action({
-    name: 'grant_revoke',
-    route: 'DELETE /api/oauth/grants/:id',
+  @Action('grant_revoke', 'DELETE /api/oauth/grants/:id', {
     on: { id: 'grant' },
     summary: 'Take back what you allowed an application; all of its tokens stop working at once',
-    effect: 'destructive',
     consequence: 'The application has to be let in anew to go on.',
     permission: 'grant.revoke',
     input: ById({ id: 'The grant' }),

@@ -25,12 +25,8 @@ export class FormChecksService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'form_check',
-    route: 'POST /api/workspaces/:workspaceId/forms/check',
-    on: 'workspace_id',
+  @Action('form_check', 'POST /api/workspaces/:workspaceId/forms/check', {
     summary: 'Check a .form file: its mistakes with lines and suggestions, and the columns of its responses',
-    effect: 'read',
     permission: 'form.read',
     input: FormPath,
     output: FormCheck,
@@ -54,12 +50,8 @@ export class FormChecksService {
     return this.database.transaction(unit => unit.answers(check));
   }
 
-  @Action({
-    name: 'form_preview',
-    route: 'POST /api/workspaces/:workspaceId/forms/preview',
-    on: 'workspace_id',
+  @Action('form_preview', 'POST /api/workspaces/:workspaceId/forms/preview', {
     summary: 'Show a .form file as a page for fifteen minutes, without sharing it; it stores nothing',
-    effect: 'expose',
     consequence: 'Those who get the address see the questions of the form for fifteen minutes.',
     permission: 'form.share',
     input: FormPath,

@@ -35,12 +35,8 @@ export class FormsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'form_list',
-    route: 'GET /api/workspaces/:workspaceId/forms',
-    on: 'workspace_id',
+  @Action('form_list', 'GET /api/workspaces/:workspaceId/forms', {
     summary: 'List forms that take responses, with how many each has',
-    effect: 'read',
     permission: 'form.read',
     input: ListOfWorkspace,
     output: FormPage,
@@ -51,12 +47,8 @@ export class FormsService {
     return { ...page, items: page.items.map(row => this.views.of(actor, row)) };
   }
 
-  @Action({
-    name: 'form_share',
-    route: 'POST /api/workspaces/:workspaceId/forms/share',
-    on: 'workspace_id',
+  @Action('form_share', 'POST /api/workspaces/:workspaceId/forms/share', {
     summary: 'Open a .form file to visitors, who fill it in without an account',
-    effect: 'expose',
     consequence: 'Whoever has the link can then see the form and hand responses and files in.',
     permission: 'form.share',
     input: ShareForm,
@@ -94,12 +86,9 @@ export class FormsService {
     });
   }
 
-  @Action({
-    name: 'form_get',
-    route: 'GET /api/forms/:id',
+  @Action('form_get', 'GET /api/forms/:id', {
     on: { id: 'form' },
     summary: 'Read a form: its address, state, and how many responses it has',
-    effect: 'read',
     permission: 'form.read',
     input: ById({ id: 'The form' }),
     output: FormView,
@@ -110,12 +99,9 @@ export class FormsService {
     return this.views.of(actor, { ...row, ...(await this.files.current(row)) });
   }
 
-  @Action({
-    name: 'form_update',
-    route: 'PATCH /api/forms/:id',
+  @Action('form_update', 'PATCH /api/forms/:id', {
     on: { id: 'form' },
     summary: 'Pause or resume a form, rotate its address, or set when it ends and what visitors must enter',
-    effect: 'expose',
     consequence: 'Whoever has the link can then use the form as it says.',
     permission: 'form.share',
     input: UpdateForm,
@@ -152,13 +138,10 @@ export class FormsService {
     return this.read(actor, { id });
   }
 
-  @Action({
-    name: 'form_delete',
-    route: 'DELETE /api/forms/:id',
+  @Action('form_delete', 'DELETE /api/forms/:id', {
     on: { id: 'form' },
     summary:
       'End a form: its link and the responses beside its file go, both files stay. Organization admins may end any',
-    effect: 'destructive',
     consequence: 'The link never works again, and what was taken for spam is deleted.',
     permission: 'form.manage',
     input: ById({ id: 'The form' }),

@@ -26,11 +26,9 @@ export class ExportsService {
     private readonly submissions: SubmissionsStore,
   ) {}
 
-  @Action({
-    name: 'form_export',
+  @Action('form_export', {
     on: { id: 'form' },
     summary: 'Download the responses to a form that are kept beside its file, as CSV or JSON',
-    effect: 'read',
     permission: 'form.read',
     input: ExportForm,
     output: SubmissionView,

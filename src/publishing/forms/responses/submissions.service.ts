@@ -27,13 +27,10 @@ export class SubmissionsService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'form_submission_list',
-    route: 'GET /api/forms/:id/submissions',
+  @Action('form_submission_list', 'GET /api/forms/:id/submissions', {
     on: { id: 'form' },
     summary:
       'List responses to a form that are kept beside its file: those that wait, and those taken for spam',
-    effect: 'read',
     permission: 'form.read',
     input: ListSubmissions,
     output: SubmissionPage,
@@ -47,9 +44,7 @@ export class SubmissionsService {
     return { ...page, items: page.items.map(row => viewOf(form, row)) };
   }
 
-  @Action({
-    name: 'form_submission_accept',
-    route: 'POST /api/forms/:id/submissions/:submissionId/accept',
+  @Action('form_submission_accept', 'POST /api/forms/:id/submissions/:submissionId/accept', {
     on: { id: 'form' },
     summary: 'Accept a response that was taken for spam: it is written to the file like any other',
     effect: 'write',
@@ -71,12 +66,9 @@ export class SubmissionsService {
     });
   }
 
-  @Action({
-    name: 'form_submission_delete',
-    route: 'DELETE /api/forms/:id/submissions/:submissionId',
+  @Action('form_submission_delete', 'DELETE /api/forms/:id/submissions/:submissionId', {
     on: { id: 'form' },
     summary: 'Delete a response that is kept beside the file of its form; the file stays as it is',
-    effect: 'destructive',
     consequence: 'What is not in the file yet is gone, with files that came with it.',
     permission: 'form.manage',
     input: ById({ id: 'The form', submission_id: 'The response' }),
@@ -93,9 +85,7 @@ export class SubmissionsService {
     return DeletedView.of(submission_id);
   }
 
-  @Action({
-    name: 'form_rebuild',
-    route: 'POST /api/forms/:id/rebuild',
+  @Action('form_rebuild', 'POST /api/forms/:id/rebuild', {
     on: { id: 'form' },
     summary: 'Look for all kept responses in the file of a form, and add those that are missing',
     effect: 'write',

@@ -40,12 +40,8 @@ export class ShareLinksService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'share_list',
-    route: 'GET /api/share',
-    on: 'workspace_id',
+  @Action('share_list', 'GET /api/share', {
     summary: 'List share links in the workspaces that the caller sees, or in one of them',
-    effect: 'read',
     permission: 'share.read',
     input: ListAcrossWorkspaces,
     output: ShareLinkPage,
@@ -58,12 +54,8 @@ export class ShareLinksService {
     return { ...page, items: page.items.map(row => this.views.of(actor, row)) };
   }
 
-  @Action({
-    name: 'workspace_share_list',
-    route: 'GET /api/workspaces/:workspaceId/shares',
-    on: 'workspace_id',
+  @Action('workspace_share_list', 'GET /api/workspaces/:workspaceId/shares', {
     summary: 'List the share links of a workspace',
-    effect: 'read',
     permission: 'share.read',
     input: ListOfWorkspace,
     output: ShareLinkPage,
@@ -73,12 +65,8 @@ export class ShareLinksService {
     return this.list(actor, input);
   }
 
-  @Action({
-    name: 'share_create',
-    route: 'POST /api/share',
-    on: 'workspace_id',
+  @Action('share_create', 'POST /api/share', {
     summary: 'Share a file or folder by a link, with whoever holds it',
-    effect: 'expose',
     consequence: 'Whoever has the link can then reach the file or folder, without an account.',
     permission: 'share.manage',
     input: CreateShareLink,
@@ -116,12 +104,9 @@ export class ShareLinksService {
     });
   }
 
-  @Action({
-    name: 'share_get',
-    route: 'GET /api/share/:id',
+  @Action('share_get', 'GET /api/share/:id', {
     on: { id: 'share' },
     summary: 'Read a share link',
-    effect: 'read',
     permission: 'share.read',
     input: ById({ id: 'The share link' }),
     output: ShareLinkView,
@@ -132,12 +117,9 @@ export class ShareLinksService {
     return this.views.of(actor, row);
   }
 
-  @Action({
-    name: 'share_update',
-    route: 'PATCH /api/share/:id',
+  @Action('share_update', 'PATCH /api/share/:id', {
     on: { id: 'share' },
     summary: 'Change what a share link allows, its password or its end; the link stays the same',
-    effect: 'expose',
     consequence: 'Whoever has the link may then do what it allows from now on.',
     permission: 'share.manage',
     input: UpdateShareLink,
@@ -163,12 +145,9 @@ export class ShareLinksService {
     return this.read(actor, { id });
   }
 
-  @Action({
-    name: 'share_revoke',
-    route: 'DELETE /api/share/:id',
+  @Action('share_revoke', 'DELETE /api/share/:id', {
     on: { id: 'share' },
     summary: 'Revoke a share link; it no longer works. Organization admins may revoke any',
-    effect: 'destructive',
     consequence: 'The link never works again; another one can be made.',
     permission: 'share.revoke',
     input: ById({ id: 'The share link' }),

@@ -49,17 +49,13 @@ export class CloneService implements OnModuleInit {
     this.created.fromTemplateWith((actor, input) => this.create(actor, input));
   }
 
-  @Action({
-    name: 'template_clone',
-    route: 'POST /api/templates/:id/clone',
+  @Action('template_clone', 'POST /api/templates/:id/clone', {
     summary: 'Make a workspace of a template, in the background',
     description:
       'The new workspace is of the caller alone (private), and disarmed: it has files, and no members, secrets, ' +
       'connections, share links, sites, servers or allowed hosts. `skipped` says what did not come along, `next_steps` ' +
       'what to do by hand.',
-    effect: 'write',
     permission: 'workspace.create',
-    on: 'organization_id',
     input: CloneTemplate,
     output: ClonedTemplateView,
     refuses: { 404: 'No such template', 409: 'No version of it is published' },

@@ -25,17 +25,13 @@ export class PublishService {
     private readonly audit: Audit,
   ) {}
 
-  @Action({
-    name: 'template_publish',
-    route: 'POST /api/templates',
-    on: 'workspace_id',
+  @Action('template_publish', 'POST /api/templates', {
     summary: 'Publish a workspace as a version of a template, in the background',
     description:
       'Its files are copied without .git, node_modules, .env files, keys, what .atelierignore names and what ' +
       'template.yaml excludes, and all of the copy is scanned for secrets. Where something looks like one, the version ' +
       'is blocked: GET /api/templates/{id} lists the findings with path and line; remove the secrets, or publish again ' +
       'with the fingerprints of those that are none in `acknowledge`. A version never changes.',
-    effect: 'expose',
     consequence: 'Those whom its visibility lets in can copy its files into workspaces of their own.',
     permission: 'template.publish',
     input: PublishTemplate,
