@@ -1,5 +1,6 @@
 import { iso, isoOrNull } from '../../platform/database/index.js';
-import type { IterationView, LoopRecordView, LoopView } from './loops.dto.js';
+import { toView } from '../../platform/dto/index.js';
+import { IterationView, type LoopRecordView, type LoopView } from './loops.dto.js';
 import type { IterationRow, LoopRow } from './records/index.js';
 
 export function loopView(loop: LoopRow): LoopView {
@@ -41,20 +42,11 @@ export const loopRecordView = (loop: LoopRow, iterations: readonly IterationRow[
 });
 
 function iterationView(row: IterationRow): IterationView {
-  const { number, call_id, stop_reason, checks, verdict, unmet, cost_usd, grading_usd } = row;
-  return {
-    number,
-    call_id,
-    stop_reason,
+  const { checks, verdict } = row;
+  return toView(IterationView, row, {
     checks: [...checks],
-    unmet,
-    cost_usd,
-    grading_usd,
     verdict: verdict && { summary: verdict.summary, criteria: [...verdict.criteria] },
-    started_at: iso(row.started_at),
-    ended_at: isoOrNull(row.ended_at),
-    graded_at: isoOrNull(row.graded_at),
-  };
+  });
 }
 
 const rubricView = ({ text, criteria, model }: NonNullable<LoopRow['goal']['rubric']>) => ({

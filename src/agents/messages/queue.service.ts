@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, holdsAuthorityOf, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject, type Tenant } from '../../platform/actions/index.js';
-import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
-import { ById, ListById, type Page, readPage } from '../../platform/dto/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { ById, ListById, type Page, readPage, toView } from '../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { ChatsStore, MessagesStore, type QueuedRow, type StoredMessage } from '../chats/index.js';
 import { type PendingRun, RunStopper, RunWriter } from '../runs/index.js';
@@ -174,6 +174,6 @@ export class QueueService {
 type AskedMessage = StoredMessage & Tenant;
 
 function viewOf(row: QueuedRow, chat_id: string): QueuedMessageView {
-  const { message_id, call_id, text: message, delivery, position, created_at } = row;
-  return { message_id, call_id, chat_id, message, delivery, position, created_at: iso(created_at) };
+  const { text: message } = row;
+  return toView(QueuedMessageView, row, { chat_id, message });
 }

@@ -2,6 +2,7 @@ import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
 import { dryRun, iso, isoOrNull } from '../../platform/database/index.js';
+import { toView } from '../../platform/dto/index.js';
 import { Forbidden, Invalid, NotFound, unseenAs } from '../../platform/errors/index.js';
 import type { Watched } from '../../platform/streams/index.js';
 import { Subscription, Topics } from '../../platform/topics/index.js';
@@ -201,7 +202,7 @@ function resultOf({ response, response_json, calls }: RunWithCalls): RunResultVi
 }
 
 function toolOutput(call: ToolCallRow): ToolOutputView {
-  const { call_id: id, tool, input, output, is_error, started_at, finished_at } = call;
+  const { started_at, finished_at, call_id: id } = call;
   const duration_ms = started_at && finished_at ? Date.parse(finished_at) - Date.parse(started_at) : null;
-  return { id, tool, input, output, is_error, duration_ms };
+  return toView(ToolOutputView, call, { id, duration_ms });
 }

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { parseJson } from '#libs/exact-json/index.js';
 import { type Actor, requireScope, type WorkspacePermission } from '../../platform/access/index.js';
 import { Action, Subject } from '../../platform/actions/index.js';
-import { iso, isoOrNull } from '../../platform/database/index.js';
-import { ById, type Page } from '../../platform/dto/index.js';
+import { ById, type Page, toView } from '../../platform/dto/index.js';
 import { Conflict, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { AskedRuns } from './asking/index.js';
@@ -94,21 +93,5 @@ export class DeliveriesService {
 }
 
 function viewOf(row: DeliveryRow): DeliveryView {
-  const { id, workspace_id, deployment_id, trigger_id, kind, state, reason, key, payload_bytes, headers } =
-    row;
-  return {
-    id,
-    workspace_id,
-    deployment_id,
-    trigger_id,
-    kind,
-    state,
-    reason,
-    key,
-    payload_bytes,
-    headers,
-    scheduled_for: isoOrNull(row.scheduled_for),
-    received_at: iso(row.received_at),
-    run_id: row.run_id,
-  };
+  return toView(DeliveryView, row);
 }

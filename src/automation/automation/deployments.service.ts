@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Actor, WorkspacePermission } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
-import { ById, ListById, type Page } from '../../platform/dto/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { ById, ListById, type Page, toView } from '../../platform/dto/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { automationPathOf, targetOf } from './automations.service.js';
@@ -174,6 +174,7 @@ export class DeploymentsService {
   }
 }
 
-function viewOf({ number, digest, files, deployed_by, created_at }: VersionRow): VersionView {
-  return { number, digest, files: [...files], deployed_by, created_at: iso(created_at) };
+function viewOf(row: VersionRow): VersionView {
+  const { files } = row;
+  return toView(VersionView, row, { files: [...files] });
 }

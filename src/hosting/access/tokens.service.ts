@@ -10,6 +10,7 @@ import {
   type Page,
   type PageInput,
   pageById,
+  toView,
 } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import {
@@ -22,7 +23,7 @@ import {
 } from '../hosts/index.js';
 import {
   AccessTokenPage,
-  type AccessTokenView,
+  AccessTokenView,
   CreateServerToken,
   CreateSiteToken,
   HostedExecTokenList,
@@ -162,8 +163,8 @@ function tokensService(kind: HostedKind, { Id, List, Create, TokenId, execTokens
   return TokensService;
 }
 
-function tokenView({ id, name, created_by, created_at, expires_at }: TokenRow): AccessTokenView {
-  return { id, name, created_by, created_at: iso(created_at), expires_at: iso(expires_at) };
+function tokenView(row: TokenRow): AccessTokenView {
+  return toView(AccessTokenView, row);
 }
 
 export const SiteTokensService = tokensService('site', {

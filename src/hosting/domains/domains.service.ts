@@ -4,8 +4,8 @@ import { Injectable, type Type } from '@nestjs/common';
 import { type Actor, randomSecret } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
-import { ById } from '../../platform/dto/index.js';
+import { Database, type UnitOfWork } from '../../platform/database/index.js';
+import { ById, toView } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { Ingress } from '../../platform/ingress/index.js';
 import {
@@ -160,14 +160,10 @@ export const ServerDomainsService = domainsService('server', {
 
 const noSuchHost = () => new NotFound('No such host');
 
-const domainView = ({ name, state, proof, problem, checked_at, verified_at }: DomainRow): DomainView => ({
-  host: name,
-  state,
-  record: recordOf(name, proof ?? ''),
-  problem,
-  checked_at: isoOrNull(checked_at),
-  verified_at: isoOrNull(verified_at),
-});
+const domainView = (row: DomainRow): DomainView => {
+  const { name, proof } = row;
+  return toView(DomainView, row, { host: name, record: recordOf(name, proof ?? '') });
+};
 
 /** Normalizes a host to lower-case ASCII. 422 if it is no DNS name. */
 function hostName(given: string): string {

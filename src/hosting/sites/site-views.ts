@@ -1,43 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { iso, isoOrNull } from '../../platform/database/index.js';
+import { toView } from '../../platform/dto/index.js';
 import { HostNames } from '../hosts/index.js';
 import { decidePromotion, promotionFacts } from './records/promotion.js';
 import type { SiteRow } from './records/sites.store.js';
 import { isOpen } from './records/version-states.js';
 import type { VersionRow } from './records/versions.store.js';
-import type { SiteView, VersionView } from './sites.dto.js';
+import { SiteView, type VersionView } from './sites.dto.js';
 
 @Injectable()
 export class SiteViews {
   constructor(private readonly names: HostNames) {}
 
   site(site: SiteRow): SiteView {
-    const { id, workspace_id, name, slug, folder, preset, install_command, build_command, output_dir } = site;
-    return {
-      id,
-      workspace_id,
-      name,
-      slug,
+    const { slug } = site;
+    return toView(SiteView, site, {
       url: this.names.urlOf('site', slug),
-      folder,
-      preset,
-      install_command,
-      build_command,
-      output_dir,
-      spa: site.spa,
-      node_memory: site.node_memory,
-      actions: site.actions,
-      actions_public: site.actions_public,
-      live_version_id: site.live_version_id,
       live_version: site.live_number,
       locked: site.locked_at !== null,
-      lock_reason: site.lock_reason,
       auto_promote_paused: site.paused_at !== null,
-      pause_reason: site.pause_reason,
-      created_by: site.created_by,
-      created_at: iso(site.created_at),
-      updated_at: iso(site.updated_at),
-    };
+    });
   }
 
   version(site: SiteRow, version: VersionRow): VersionView {

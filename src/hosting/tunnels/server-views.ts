@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { iso, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
+import { toView } from '../../platform/dto/index.js';
 import { HostNames } from '../hosts/index.js';
 import { type InstanceRow, InstancesStore } from './records/instances.store.js';
 import type { ServerRow } from './records/servers.store.js';
-import type { ServerInstanceView, ServerView } from './servers.dto.js';
+import { type ServerInstanceView, ServerView } from './servers.dto.js';
 
 @Injectable()
 export class ServerViews {
@@ -22,38 +23,13 @@ export class ServerViews {
   }
 
   view(server: ServerRow, instance?: InstanceRow): ServerView {
-    const { id, workspace_id, name, slug, command, install_command, folder, restart, health_path, overlap } =
-      server;
-    return {
-      id,
-      workspace_id,
-      name,
-      slug,
+    const { slug } = server;
+    return toView(ServerView, server, {
       url: this.names.urlOf('server', slug),
-      command,
-      install_command,
-      folder,
       env: server.env_names,
-      restart,
-      health_path,
-      overlap,
-      sleep_after_seconds: server.sleep_after_seconds,
-      port: server.port,
-      host_header: server.host_header,
       memory_bytes: numberOrNull(server.memory_bytes),
-      actions: server.actions,
-      connections: server.connections,
-      state: server.state,
-      reason: server.reason,
       instance: instance ? instanceOf(instance) : null,
-      restarts: server.restarts,
-      next_attempt_at: isoOrNull(server.next_attempt_at),
-      last_exit: server.last_exit,
-      last_request_at: isoOrNull(server.last_request_at),
-      created_by: server.created_by,
-      created_at: iso(server.created_at),
-      updated_at: iso(server.updated_at),
-    };
+    });
   }
 }
 

@@ -1,8 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, isAmong } from '../../platform/access/index.js';
 import { Database, iso, type Row } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, decodeCursor, type Page, pageOf, readInstant } from '../../platform/dto/index.js';
-import type { AuditEntryView, ListAudit } from './audit-log.dto.js';
+import {
+  DEFAULT_LIMIT,
+  decodeCursor,
+  type Page,
+  pageOf,
+  readInstant,
+  toView,
+} from '../../platform/dto/index.js';
+import { AuditEntryView, type ListAudit } from './audit-log.dto.js';
 
 const FILTERS = ['action', 'actor_id', 'target_type', 'target_id'] as const;
 
@@ -46,23 +53,13 @@ export class AuditLogStore {
 }
 
 function entryView(row: Row<'audit_entry'>): AuditEntryView {
-  const { id, on_behalf_of_id, action, workspace_id, details, address, user_agent, request_id } = row;
-  return {
-    id,
-    time: iso(row.time),
+  return toView(AuditEntryView, row, {
     actor: row.actor_type && row.actor_id ? actorView(row.actor_type, row.actor_id, row.actor_name) : null,
-    on_behalf_of_id,
     credential:
       row.credential_type === null ? null : { type: row.credential_type, id: row.credential_id ?? '' },
-    action,
     target: { type: row.target_type, id: row.target_id },
     organization_id: row.organization_id ?? '',
-    workspace_id,
-    details,
-    address,
-    user_agent,
-    request_id,
-  };
+  });
 }
 
 const actorView = (type: string, id: string, name: string | null) => ({ type, id, name: name ?? '' });

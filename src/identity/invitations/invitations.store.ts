@@ -4,10 +4,10 @@ import { sql } from 'kysely';
 import { type Actor, hashSecret } from '../../platform/access/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
-import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
+import { type Page, type PageInput, pageById, toView } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { Invitation } from './invitation.entity.js';
-import type { InvitationPreview, InvitationView } from './invitations.dto.js';
+import { type InvitationPreview, InvitationView } from './invitations.dto.js';
 
 /** Invitations into organizations. */
 @Injectable()
@@ -117,14 +117,10 @@ function invitationView(row: Row<'invitation'>): InvitationView {
 }
 
 export function entityView(invitation: Invitation): InvitationView {
-  return {
-    id: invitation.id,
+  return toView(InvitationView, invitation, {
     organization_id: invitation.organizationId,
-    email: invitation.email,
-    role: invitation.role,
-    status: invitation.status,
     invited_by: invitation.invitedBy,
     created_at: iso(invitation.createdAt),
     expires_at: iso(invitation.expiresAt),
-  };
+  });
 }

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { hashSecret, API_KEY_PREFIX as PREFIX } from '../../platform/access/index.js';
-import { Database, iso, isoOrNull, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
-import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
+import { Database, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, pageById, toView } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import type { KeyView } from './keys.dto.js';
+import { KeyView } from './keys.dto.js';
 
 const KEY = /^atl_([A-Za-z0-9_-]{43})_([0-9a-f]{8})$/;
 
@@ -96,18 +96,4 @@ function required(key: KeyRow | undefined): KeyRow {
   return key;
 }
 
-export function keyView(row: KeyRow): KeyView {
-  const { id, name, hint, organization_id, scopes, workspace_ids, replaced_by } = row;
-  return {
-    id,
-    name,
-    hint,
-    organization_id,
-    scopes,
-    workspace_ids,
-    replaced_by,
-    expires_at: isoOrNull(row.expires_at),
-    last_used_at: isoOrNull(row.last_used_at),
-    created_at: iso(row.created_at),
-  };
-}
+export const keyView = (row: KeyRow): KeyView => toView(KeyView, row);

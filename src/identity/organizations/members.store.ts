@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { OrganizationRole } from '../../platform/access/index.js';
 import { Database, iso, type Row, type UnitOfWork } from '../../platform/database/index.js';
-import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
+import { type Page, type PageInput, pageById, toView } from '../../platform/dto/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
-import type { MemberView } from './organizations.dto.js';
+import { MemberView } from './organizations.dto.js';
 
 type Queries = Pick<Database, 'tables'>;
 export type Membership = Row<'organization_member'>;
@@ -85,6 +85,7 @@ export class MembersStore {
   }
 }
 
-export function memberView({ user_id, name, email, role, created_at }: MemberRow): MemberView {
-  return { user_id, name, email, role, joined_at: iso(created_at) };
+export function memberView(row: MemberRow): MemberView {
+  const { created_at } = row;
+  return toView(MemberView, row, { joined_at: iso(created_at) });
 }

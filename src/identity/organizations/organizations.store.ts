@@ -9,10 +9,10 @@ import {
   requireScope,
 } from '../../platform/access/index.js';
 import { Subject } from '../../platform/actions/index.js';
-import { Database, iso, newId, Row, UnitOfWork } from '../../platform/database/index.js';
-import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
+import { Database, newId, Row, UnitOfWork } from '../../platform/database/index.js';
+import { type Page, type PageInput, pageById, toView } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import { type OrganizationView } from './organizations.dto.js';
+import { OrganizationView } from './organizations.dto.js';
 
 /**
  * A row of the view `membership`: a person or a service account in an organization, with the role they have right now (a
@@ -157,6 +157,5 @@ export class OrganizationsStore {
 }
 
 export function organizationView(row: OrganizationRow): OrganizationView {
-  const { id, name, role, created_at, updated_at } = row;
-  return { id, name, role, created_at: iso(created_at), updated_at: iso(updated_at) };
+  return toView(OrganizationView, row);
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Actor } from '../../platform/access/index.js';
-import { Database, iso, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
-import { type Page, pageById } from '../../platform/dto/index.js';
-import type { ListSessions, SessionView } from './sessions.dto.js';
+import { Database, newId, type Row, type UnitOfWork } from '../../platform/database/index.js';
+import { type Page, pageById, toView } from '../../platform/dto/index.js';
+import { type ListSessions, SessionView } from './sessions.dto.js';
 
 const MAX_USER_AGENT = 500;
 /** How long a session that has ended is kept: a refresh token of it that turns up is still known for what it is. */
@@ -111,14 +111,6 @@ export class SessionsStore {
 }
 
 function sessionView(row: Row<'session'>, actor: Actor): SessionView {
-  const { id, user_agent, address } = row;
-  return {
-    id,
-    current: id === actor.credential.id,
-    user_agent,
-    address,
-    created_at: iso(row.created_at),
-    last_used_at: iso(row.last_used_at),
-    expires_at: iso(row.expires_at),
-  };
+  const { id } = row;
+  return toView(SessionView, row, { current: id === actor.credential.id });
 }

@@ -17,3 +17,4 @@ export {
   readPage,
   selectPage,
 } from './page.js';
+export { toView } from './view.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, isAmong, namesReachable, organizationsOf } from '../../platform/access/index.js';
-import { Database, iso, isoOrNull, type Row } from '../../platform/database/index.js';
-import { type Page, pageById, readInstant } from '../../platform/dto/index.js';
-import type { ActionRunSummary, ListActionRuns } from './action-runs.dto.js';
+import { Database, type Row } from '../../platform/database/index.js';
+import { type Page, pageById, readInstant, toView } from '../../platform/dto/index.js';
+import { ActionRunSummary, type ListActionRuns } from './action-runs.dto.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -61,26 +61,13 @@ export class ActionRunsStore {
 }
 
 export function summaryOf(row: Row<'action_run'>): ActionRunSummary {
-  const { id, action, effect, status, dry_run, surface, on_behalf_of_id, organization_id, workspace_id } =
-    row;
   const { request_id, duration_ms, error } = row;
-  return {
-    id,
-    action,
-    effect,
-    status,
-    dry_run,
-    surface,
+  return toView(ActionRunSummary, row, {
     caller: { kind: row.caller_kind, id: row.caller_id },
     actor: { type: row.actor_type, id: row.actor_id, name: row.actor_name },
-    on_behalf_of_id,
     credential: { type: row.credential_type, id: row.credential_id },
-    organization_id,
-    workspace_id,
     request_id,
-    started_at: iso(row.started_at),
-    finished_at: isoOrNull(row.finished_at),
     duration_ms,
     error,
-  };
+  });
 }

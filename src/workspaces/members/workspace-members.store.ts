@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { OrganizationRole, WorkspaceRole } from '../../platform/access/index.js';
 import { Database, iso, type UnitOfWork } from '../../platform/database/index.js';
-import { type Page, type PageInput, readPage } from '../../platform/dto/index.js';
+import { type Page, type PageInput, readPage, toView } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
-import type { WorkspaceMemberView } from './workspace-members.dto.js';
+import { WorkspaceMemberView } from './workspace-members.dto.js';
 
 interface MemberRow {
   principal_id: string;
@@ -84,7 +84,7 @@ export class WorkspaceMembersStore {
 }
 
 export function workspaceMemberView(row: MemberRow): WorkspaceMemberView {
-  const { principal_id: user_id, name, email, is_user, role, organization_role } = row;
+  const { is_user, principal_id: user_id } = row;
   const type = is_user ? 'user' : 'service_account';
-  return { user_id, type, name, email, role, organization_role, added_at: iso(row.created_at) };
+  return toView(WorkspaceMemberView, row, { user_id, type, added_at: iso(row.created_at) });
 }

@@ -1,8 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
-import { iso } from '../../platform/database/index.js';
-import { ById, DeletedView, Field, type Page, PageOf } from '../../platform/dto/index.js';
+import { ById, DeletedView, Field, type Page, PageOf, toView } from '../../platform/dto/index.js';
 import { NotFound } from '../../platform/errors/index.js';
 import { FeatureEnds, ListOfWorkspace, WorkspacesStore } from '../core/index.js';
 import { RunningSandboxes } from './running-sandboxes.js';
@@ -93,19 +92,12 @@ export class SandboxControlService implements OnModuleInit {
 }
 
 function viewOf(row: RunningSandboxRow): SandboxView {
-  const { id, name, command, kind, caller_kind, caller_id, node, started_at, processes } = row;
-  return {
-    id,
-    command,
-    kind,
-    name,
-    node,
-    processes,
+  const { caller_kind, caller_id } = row;
+  return toView(SandboxView, row, {
     caller: { kind: caller_kind, id: caller_id },
-    started_at: iso(started_at),
     memory_bytes: numberOf(row.memory_bytes),
     cpu_ms: numberOf(row.cpu_ms),
-  };
+  });
 }
 
 const numberOf = (text: string | null) => (text === null ? null : Number(text));

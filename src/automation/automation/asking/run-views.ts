@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type Database, iso, isoOrNull } from '../../../platform/database/index.js';
+import { toView } from '../../../platform/dto/index.js';
 import { type AutomationRunRow, AutomationRunsStore } from '../records/index.js';
-import type { AutomationRunView } from '../views/index.js';
+import { AutomationRunView } from '../views/index.js';
 
 /** Runs as they are shown. */
 @Injectable()
@@ -27,17 +28,10 @@ export class RunViews {
 }
 
 function runView(run: AutomationRunRow, approval_id: string | null): AutomationRunView {
-  const { id, workspace_id, deployment_id, version, file_path, kind, trigger_kind, status, state } = run;
+  const { id, state } = run;
   const { stop_reason, error, call_id, chat_id, output, log, exit_code, cost_usd } = run;
-  return {
+  return toView(AutomationRunView, run, {
     run_id: id,
-    workspace_id,
-    deployment_id,
-    version,
-    file_path,
-    kind,
-    trigger_kind,
-    status,
     state: approval_id ? 'waiting' : state,
     approval_id,
     stop_reason,
@@ -48,18 +42,11 @@ function runView(run: AutomationRunRow, approval_id: string | null): AutomationR
     log,
     exit_code,
     cost_usd,
-    delivery_id: run.delivery_id,
-    attempt: run.attempt,
-    replay_of: run.replay_of,
     tries: run.tries.map(one => ({
       ...one,
       started_at: isoOrNull(one.started_at),
       finished_at: iso(one.finished_at),
     })),
     next_try_at: run.state === 'queued' && run.tries.length > 0 ? isoOrNull(run.not_before) : null,
-    scheduled_for: isoOrNull(run.scheduled_for),
-    queued_at: iso(run.queued_at),
-    started_at: isoOrNull(run.started_at),
-    finished_at: isoOrNull(run.finished_at),
-  };
+  });
 }

@@ -1,5 +1,4 @@
-import { iso, isoOrNull } from '../../../platform/database/index.js';
-import { Field, PageInput, PageOf } from '../../../platform/dto/index.js';
+import { Field, PageInput, PageOf, toView } from '../../../platform/dto/index.js';
 import { CATEGORIES, type Notification, SEVERITIES, TYPE_NAMES } from '../types/index.js';
 
 const CATEGORY = { example: CATEGORIES[0] };
@@ -65,21 +64,5 @@ export class NotificationPage extends PageOf(NotificationView, 'NotificationPage
 }
 
 export function notificationView(row: Notification): NotificationView {
-  const { id, type, category, severity, title, body, link, data, organization_id, workspace_id } = row;
-  return {
-    id,
-    type,
-    category,
-    severity,
-    title,
-    body,
-    link,
-    data,
-    organization_id,
-    workspace_id,
-    expires_at: isoOrNull(row.expires_at),
-    read_at: isoOrNull(row.read_at),
-    archived_at: isoOrNull(row.archived_at),
-    created_at: iso(row.created_at),
-  };
+  return toView(NotificationView, row);
 }

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
-import { Database, iso, isoOrNull, newId, type UnitOfWork } from '../../../platform/database/index.js';
-import type { Page } from '../../../platform/dto/index.js';
-import { ById, ListById } from '../../../platform/dto/index.js';
+import { Database, isoOrNull, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { ById, ListById, type Page, toView } from '../../../platform/dto/index.js';
 import { Conflict, Invalid } from '../../../platform/errors/index.js';
 import { EndpointsStore } from './endpoints.store.js';
 import { type AttemptRow, KEPT_DAYS, MessagesStore } from './messages.store.js';
@@ -12,7 +11,7 @@ import {
   RecoveredView,
   RecoverWebhook,
   WebhookAttemptPage,
-  type WebhookAttemptView,
+  WebhookAttemptView,
   WebhookMessageView,
 } from './webhooks.dto.js';
 
@@ -111,16 +110,10 @@ export class WebhookMessagesService {
 }
 
 function attemptView(row: AttemptRow): WebhookAttemptView {
-  const { id, message_id, type, state, status, reason, duration_ms, created_at, next_at } = row;
-  return {
-    id,
+  const { message_id, reason, state, next_at } = row;
+  return toView(WebhookAttemptView, row, {
     webhook_id: webhookIdOf(message_id),
-    type,
-    status,
-    reason,
-    duration_ms,
     succeeded: reason === null,
-    created_at: iso(created_at),
     next_attempt_at: state === 'pending' ? isoOrNull(next_at) : null,
-  };
+  });
 }

@@ -4,8 +4,8 @@ import { OrganizationsStore } from '../../../identity/organizations/index.js';
 import { type Actor, requireScope } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
-import { Database, iso, isoOrNull, type UnitOfWork } from '../../../platform/database/index.js';
-import { ById, DeletedView, type Page } from '../../../platform/dto/index.js';
+import { Database, isoOrNull, type UnitOfWork } from '../../../platform/database/index.js';
+import { ById, DeletedView, type Page, toView } from '../../../platform/dto/index.js';
 import { Conflict, Forbidden } from '../../../platform/errors/index.js';
 import { requireReachable } from '../channels/index.js';
 import { type EndpointRow, EndpointsStore } from './endpoints.store.js';
@@ -178,19 +178,10 @@ export class WebhooksService {
 }
 
 function webhookView(row: EndpointRow): WebhookView {
-  const { id, organization_id, url, types, description, state, disabled_reason } = row;
+  const { state } = row;
   const hasPrevious = row.previous_until !== null && new Date(row.previous_until) > new Date();
-  return {
-    id,
-    organization_id,
-    url,
-    types,
-    description,
+  return toView(WebhookView, row, {
     enabled: state === 'enabled',
-    disabled_reason,
-    failing_since: isoOrNull(row.failing_since),
     previous_secret_until: hasPrevious ? isoOrNull(row.previous_until) : null,
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
-  };
+  });
 }

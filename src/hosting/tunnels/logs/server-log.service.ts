@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
-import { iso } from '../../../platform/database/index.js';
+import { toView } from '../../../platform/dto/index.js';
 import type { EventLog, LogPage, Watched } from '../../../platform/streams/index.js';
 import type { Topic } from '../../../platform/topics/index.js';
 import { HostedTargets } from '../../hosts/index.js';
-import { ReadServerLog, type ServerLogEntryView, ServerLogView } from './server-log.dto.js';
+import { ReadServerLog, ServerLogEntryView, ServerLogView } from './server-log.dto.js';
 import { type LogEntry, ServerLogStore, serverLogTopic } from './server-log.store.js';
 
 /** Entries of up to 16 KiB. */
@@ -79,12 +79,7 @@ class WatchedLog implements EventLog {
   }
 }
 
-const viewOf = ({ id, stream, text, created_at }: LogEntry): ServerLogEntryView => ({
-  id,
-  stream,
-  text,
-  created_at: iso(created_at),
-});
+const viewOf = (row: LogEntry): ServerLogEntryView => toView(ServerLogEntryView, row);
 
 /** The last `count` lines; the first entry may be cut. */
 function takeLastLines(entries: readonly LogEntry[], count: number): LogEntry[] {
