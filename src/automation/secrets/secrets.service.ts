@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
-import { Database, iso } from '../../platform/database/index.js';
-import type { Page } from '../../platform/dto/index.js';
+import { Database } from '../../platform/database/index.js';
+import { type Page, toView } from '../../platform/dto/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
 import { ListOfWorkspace, type VisibleWorkspace, WorkspacesStore } from '../../workspaces/core/index.js';
 import { secretNameFault } from './secret-names.js';
 import { DeletedSecretView, SecretName, SecretPage, SecretView, SetSecret } from './secrets.dto.js';
-import { type SecretRow, SecretsStore } from './secrets.store.js';
+import { SecretsStore } from './secrets.store.js';
 
 const MAX_SECRETS = 100;
 /** Twenty values of this size fit into the environment of a process. */
@@ -35,7 +35,7 @@ export class SecretsService {
   async list(actor: Actor, input: ListOfWorkspace): Promise<Page<SecretView>> {
     const { id } = await this.workspaces.require(actor, 'automation.read', input.workspace_id);
     const page = await this.secrets.list(id, input);
-    return { ...page, items: page.items.map(viewOf) };
+    return { ...page, items: page.items.map(row => toView(SecretView, row)) };
   }
 
   @Action('workspace_secret_set', 'PUT /api/workspaces/:workspaceId/secrets/:name', {
@@ -57,7 +57,7 @@ export class SecretsService {
       const row = await this.secrets.set(unit, { workspaceId: workspace.id, name }, value, MAX_SECRETS);
       if (!row) throw new Conflict(`The workspace has ${MAX_SECRETS} secrets already; delete one first`);
       await this.audit.record(unit, actor, 'workspace.secret.set', targetOf(workspace), { name });
-      return viewOf(row);
+      return toView(SecretView, row);
     });
   }
 
@@ -89,12 +89,6 @@ function checkValue(value: string): void {
   const bytes = Buffer.byteLength(value);
   if (bytes > MAX_BYTES) throw new Invalid(`value must have at most ${MAX_BYTES} bytes; it has ${bytes}`);
 }
-
-const viewOf = ({ name, created_at, updated_at }: SecretRow): SecretView => ({
-  name,
-  created_at: iso(created_at),
-  updated_at: iso(updated_at),
-});
 
 const targetOf = ({ id, organization_id }: Pick<VisibleWorkspace, 'id' | 'organization_id'>) => ({
   type: 'workspace',
