@@ -24,10 +24,6 @@ export class PublicPreviewInput {
   description?: string | null;
 }
 
-export class ServerId {
-  @Field.id('The server') server_id: string;
-}
-
 /** Absent fields keep their value. */
 export class AccessInput {
   @Field.choice(MODE, ACCESS_MODES, { example: 'workspace' }) mode: AccessMode;

@@ -4,8 +4,9 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
-import { DeletedView, type Page, pageById } from '../../platform/dto/index.js';
+import { ById, DeletedView, type Page, pageById } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
+import { ListAcrossWorkspaces } from '../../workspaces/core/index.js';
 import { HostedRegistry } from '../hosts/index.js';
 import { BuildQueue } from './publishing/build-queue.js';
 import { type SiteChanges, SitesStore } from './records/sites.store.js';
@@ -34,7 +35,7 @@ export class SitesService implements OnModuleInit {
     output: SitePage,
     refuses: { 404: 'No such workspace' },
   })
-  async list(actor: Actor, input: ListSites): Promise<Page<SiteView>> {
+  async list(actor: Actor, input: ListAcrossWorkspaces): Promise<Page<SiteView>> {
     await this.hosted.requireListing(actor, 'site.read', input.workspace_id);
     return pageById(this.sites.visible(actor, input.workspace_id), input, row => this.views.site(row), {
       by: 's.id',
@@ -76,7 +77,7 @@ export class SitesService implements OnModuleInit {
     input: ById({ id: 'The site' }),
     output: SiteView,
   })
-  async read(actor: Actor, { id }: SiteId): Promise<SiteView> {
+  async read(actor: Actor, { id }: ById): Promise<SiteView> {
     await this.hosted.require(actor, 'site.read', 'site', id);
     return this.views.site(await this.sites.require(id));
   }
@@ -121,7 +122,7 @@ export class SitesService implements OnModuleInit {
     input: ById({ id: 'The site' }),
     output: DeletedView,
   })
-  async delete(actor: Actor, { id }: SiteId): Promise<DeletedView> {
+  async delete(actor: Actor, { id }: ById): Promise<DeletedView> {
     await this.hosted.require(actor, 'site.publish', 'site', id);
     await this.database.deletion(async unit => {
       const site = await this.sites.lock(unit, id);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Database, newId } from '../../platform/database/index.js';
-import { DEFAULT_LIMIT, DeletedView, decodeCursor, type Page, pageOf } from '../../platform/dto/index.js';
+import { ById, DeletedView, ListById, type Page } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { HostedRegistry, LongPolls } from '../hosts/index.js';
 import { BuildOutcomes } from './publishing/build-outcomes.js';
@@ -37,8 +37,7 @@ export class VersionsService {
     private readonly polls: LongPolls,
   ) {}
 
-  @Action({
-    name: 'site_version_create',
+  @Action('site_version_create', {
     on: { id: 'site' },
     summary: 'Build a new version of a site from its folder as it is now',
     description:
@@ -85,7 +84,7 @@ export class VersionsService {
     input: ListById({ id: 'The site' }),
     output: VersionPage,
   })
-  async list(actor: Actor, { id, limit = DEFAULT_LIMIT, cursor }: ListVersions): Promise<Page<VersionView>> {
+  async list(actor: Actor, { id, ...input }: ListById): Promise<Page<VersionView>> {
     await this.hosted.require(actor, 'site.read', 'site', id);
     const site = await this.sites.require(id);
     const page = await this.versions.list(id, input);
@@ -158,7 +157,7 @@ export class VersionsService {
     commitsAnswer: true,
     refuses: { ...NO_VERSION, 409: 'Its build is over' },
   })
-  async cancel(actor: Actor, { id, version_id }: VersionId): Promise<VersionView> {
+  async cancel(actor: Actor, { id, version_id }: ById<'id' | 'version_id'>): Promise<VersionView> {
     await this.hosted.require(actor, 'site.publish', 'site', id);
     return this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, id);
@@ -201,7 +200,7 @@ export class VersionsService {
     output: DeletedView,
     refuses: { ...NO_VERSION, 409: 'It is live, or being built' },
   })
-  async delete(actor: Actor, { id, version_id }: VersionId): Promise<DeletedView> {
+  async delete(actor: Actor, { id, version_id }: ById<'id' | 'version_id'>): Promise<DeletedView> {
     await this.hosted.require(actor, 'site.publish', 'site', id);
     await this.database.transaction(async unit => {
       const site = await this.sites.lock(unit, id);

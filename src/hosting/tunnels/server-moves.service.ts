@@ -23,9 +23,7 @@ export class ServerMovesService {
     private readonly polls: LongPolls,
   ) {}
 
-  @Action({
-    name: 'server_start',
-    route: 'POST /api/tunnels/:id/start',
+  @Action('server_start', 'POST /api/tunnels/:id/start', {
     on: { id: 'server' },
     summary: 'Start a server; one that runs already goes on',
     description: WAITING,

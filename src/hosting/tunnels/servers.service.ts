@@ -3,7 +3,8 @@ import { workspacePath } from '#libs/workspace-fs/index.js';
 import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Database } from '../../platform/database/index.js';
-import { DeletedView, type Page, pageById } from '../../platform/dto/index.js';
+import { ById, DeletedView, type Page, selectPage } from '../../platform/dto/index.js';
+import { ListAcrossWorkspaces } from '../../workspaces/core/index.js';
 import { HostedRegistry } from '../hosts/index.js';
 import { ServersStore } from './records/servers.store.js';
 import { ServerAuthority } from './running/server-authority.js';
@@ -49,10 +50,10 @@ export class ServersService implements OnModuleInit {
     output: ServerPage,
     refuses: { 404: 'No such workspace' },
   })
-  async list(actor: Actor, input: ListServers): Promise<Page<ServerView>> {
+  async list(actor: Actor, input: ListAcrossWorkspaces): Promise<Page<ServerView>> {
     await this.hosted.requireListing(actor, 'tunnel.read', input.workspace_id);
     const visible = this.servers.visible(actor, input.workspace_id);
-    const { items, next_cursor } = await pageById(visible, input, row => row, { by: 's.id' });
+    const { items, next_cursor } = await selectPage(visible, input, { by: 's.id' });
     return { items: await this.views.many(items), next_cursor };
   }
 
@@ -96,7 +97,7 @@ export class ServersService implements OnModuleInit {
     input: ById({ id: 'The server' }),
     output: ServerView,
   })
-  async read(actor: Actor, { id }: ServerId): Promise<ServerView> {
+  async read(actor: Actor, { id }: ById): Promise<ServerView> {
     await this.hosted.require(actor, 'tunnel.read', 'server', id);
     return this.views.one(await this.servers.require(id));
   }
@@ -141,7 +142,7 @@ export class ServersService implements OnModuleInit {
     input: ById({ id: 'The server' }),
     output: DeletedView,
   })
-  async delete(actor: Actor, { id }: ServerId): Promise<DeletedView> {
+  async delete(actor: Actor, { id }: ById): Promise<DeletedView> {
     await this.hosted.require(actor, 'tunnel.manage', 'server', id);
     await this.database.deletion(async unit => {
       const server = await this.servers.lock(unit, id);

@@ -2,10 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type Insertable, sql } from 'kysely';
 import { type Actor, visibleTo } from '../../../platform/access/index.js';
 import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
-import { type Page, selectPage } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
-import type { ListAcrossWorkspaces } from '../../../workspaces/core/index.js';
 
 export const siteTopic = defineTopic('site');
 

@@ -88,10 +88,9 @@ export class VersionsStore {
       .executeTakeFirst();
   }
 
-  list(siteId: string, limit: number, below?: number): Promise<VersionRow[]> {
-    let query = this.database.tables().selectFrom('site_version').selectAll().where('site_id', '=', siteId);
-    if (below !== undefined) query = query.where('number', '<', below);
-    return query.orderBy('number', 'desc').limit(limit).execute();
+  list(siteId: string, input: PageInput): Promise<Page<VersionRow>> {
+    const query = this.database.tables().selectFrom('site_version').selectAll().where('site_id', '=', siteId);
+    return selectPage(query, input, { by: 'number', kind: 'number', newestFirst: true });
   }
 
   async add(
