@@ -51,7 +51,7 @@ async function webhook({ client }: Person, path: string): Promise<string> {
 
 /** The attempts that are recorded, once there are some. */
 async function attempts({ client }: Person, id: string): Promise<Json[]> {
-  for (;;) {
+  for (; ; await sleep(20)) {
     const { body } = await client.get(`/api/notifications/webhooks/${id}/attempts`);
     if (body.items.length > 0) return body.items;
   }
@@ -139,7 +139,7 @@ describe('when a worker is killed in the middle of an attempt', () => {
 
       await workers.start();
       await receiver.at('/push', 2);
-      while ((await deliveriesTo(ada, 'push'))[0]?.state === 'queued');
+      while ((await deliveriesTo(ada, 'push'))[0]?.state === 'queued') await sleep(20);
       expect(await deliveriesTo(ada, 'push')).toEqual([{ state: 'sent' }]);
       expect((await ada.client.get('/api/notifications')).body.items).toHaveLength(1);
     },

@@ -4,7 +4,7 @@ import type { StreamEvent } from '../../harness/client.js';
 import { type Explained, explained, watchStatements } from '../../harness/explained.js';
 import { type Person, TestService } from '../../harness/service.js';
 
-const RUNS = 5_000;
+const RUNS = 1_500;
 const EVENTS = 20;
 /** Rows that are looked at for a page, at most: runs, and events. */
 const MAX_RUNS = 64;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import path from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { ZipWriter } from '#libs/zip-writer/index.js';
@@ -31,7 +31,7 @@ const bash = (workspace: string, command: string) =>
 
 /** Comes again when it is refused for want of a place. */
 async function persistently(call: () => Promise<Answer<Json>>): Promise<Answer<Json>> {
-  for (;;) {
+  for (; ; await sleep(20)) {
     const answer = await call();
     if (answer.status !== 429) return answer;
   }
