@@ -3,7 +3,7 @@ import { type Actor, Caller } from '../../platform/access/index.js';
 import { Input } from '../../platform/dto/index.js';
 import { Streams } from '../../platform/streams/index.js';
 import { AutomationEventsService } from './automation-events.service.js';
-import { WatchAutomationRun, WatchAutomations } from './views/index.js';
+import { WatchAutomationRun, WatchAutomations } from './views/automations.dto.js';
 
 @Controller()
 export class AutomationEventsController {

@@ -7,19 +7,15 @@ import { iso } from '../../platform/database/index.js';
 import type { EventLog, LogPage, Watched } from '../../platform/streams/index.js';
 import type { Topic } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import {
-  AutomationEventsStore,
-  type AutomationRunRow,
-  AutomationRunsStore,
-  automationEventsTopic,
-  automationRunTopic,
-} from './records/index.js';
+import { AutomationEventsStore, automationEventsTopic } from './records/automation-events.store.js';
+import { type AutomationRunRow, AutomationRunsStore } from './records/automation-runs.store.js';
+import { automationRunTopic } from './records/automation-states.js';
 import {
   AutomationEventView,
   AutomationRunView,
   WatchAutomationRun,
   WatchAutomations,
-} from './views/index.js';
+} from './views/automations.dto.js';
 
 const MAX_PIECES = 200;
 

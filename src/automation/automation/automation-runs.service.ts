@@ -1,17 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { ResponseSchemas } from '../../agents/models/index.js';
 import { type Actor, requireScope } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 import { ById, type Page } from '../../platform/dto/index.js';
-import { Conflict, Forbidden, Invalid, NotFound } from '../../platform/errors/index.js';
+import { Forbidden, Invalid, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { AskedRuns, ledBy, RunViews } from './asking/index.js';
-import { automationPathOf, firstFault } from './automations.service.js';
-import { Closures } from './deploying/index.js';
-import { AutomationRunsStore, DeliveriesStore, DeploymentsStore, type NewDelivery } from './records/index.js';
-import { RunEnds } from './running/index.js';
+import { AskedRuns, ledBy } from './asking/asked-runs.js';
+import { RunTargetReader } from './asking/run-target-reader.js';
+import { RunViews } from './asking/run-views.js';
+import { automationPathOf } from './automations.service.js';
+import { AutomationRunsStore } from './records/automation-runs.store.js';
+import type { NewDelivery } from './records/deliveries.store.js';
+import { DeploymentsStore } from './records/deployments.store.js';
+import { RunEnds } from './running/run-ends.js';
 import {
   AutomationRunPage,
   AutomationRunView,
@@ -19,7 +21,7 @@ import {
   ReadAutomationRun,
   ReplayRun,
   TriggerAutomation,
-} from './views/index.js';
+} from './views/automations.dto.js';
 
 const MAX_INPUT_BYTES = 1024 * 1024;
 
@@ -31,12 +33,10 @@ export class AutomationRunsService {
     private readonly workspaces: WorkspacesStore,
     private readonly deployments: DeploymentsStore,
     private readonly runs: AutomationRunsStore,
-    private readonly deliveries: DeliveriesStore,
-    private readonly closures: Closures,
+    private readonly targets: RunTargetReader,
     private readonly asked: AskedRuns,
     private readonly views: RunViews,
     private readonly ends: RunEnds,
-    private readonly schemas: ResponseSchemas,
     private readonly audit: Audit,
   ) {}
 
@@ -61,25 +61,12 @@ export class AutomationRunsService {
     const brought = broughtBy(input);
     const led = ledBy(actor);
     const delivery = { ...brought, ...led, untrusted: led.untrusted || brought.untrusted };
-    const rest = { delivery, place, actor };
-    const isInput = brought.kind === 'manual';
-    if (draft) {
-      requireOwner(actor);
-      const { pinned, findings } = await this.closures.read(workspace, path, actor.id);
-      if (!pinned) throw new Invalid(firstFault(findings));
-      const { definition } = pinned;
-      if (isInput) await this.checkInput(definition.input, brought.payload);
-      return this.asked.start({ ...rest, deployment: null, definition, draft: pinned }, wait);
-    }
-    const deployment = await this.deployments.findAt(workspace.id, path);
-    if (!deployment) throw new NotFound(`${path} is not deployed; deploy it, or run it with draft: true`);
-    if (deployment.state === 'stopped')
-      throw new Conflict('It is stopped; deploy it again, or run it with draft: true');
-    const version = await this.deployments.version(deployment.id, deployment.version);
-    if (!version) throw new NotFound('Its version is not there any more');
-    const { definition } = version;
-    if (isInput) await this.checkInput(definition.input, brought.payload);
-    return this.asked.start({ ...rest, deployment, definition, draft: null }, wait);
+    if (draft) requireOwner(actor);
+    const target = draft
+      ? await this.targets.readDraft(actor, workspace, path)
+      : await this.targets.readLive(workspace, path);
+    if (brought.kind === 'manual') await this.targets.validateInput(target.definition, brought.payload);
+    return this.asked.start({ ...target, delivery, place, actor }, wait);
   }
 
   @Action('automation_run_list', 'GET /api/automation/runs', {
@@ -144,18 +131,7 @@ export class AutomationRunsService {
   async replay(actor: Actor, { id, version: which = 'same' }: ReplayRun): Promise<AutomationRunView> {
     const run = await this.runs.require(actor, 'automation.run', id);
     if (run.draft) requireOwner(actor);
-    const delivery = await this.deliveries.find(run.delivery_id);
-    if (!delivery) throw new Conflict('What came in is not kept any more; trigger it with an input');
-    return this.asked.again(actor, delivery, run, which);
-  }
-
-  /** Throws Invalid where the input is not as the file says. */
-  private async checkInput(schema: unknown, payload: string | undefined): Promise<void> {
-    if (typeof schema !== 'object' || schema === null) return;
-    if (payload === undefined)
-      throw new Invalid('input is missing; the file of the automation says what it is to be');
-    const reading = await this.schemas.checkOf(schema as Record<string, unknown>).read(payload);
-    if ('faults' in reading && reading.faults) throw new Invalid(`input: ${reading.faults.join('; ')}`);
+    return this.asked.replay(actor, run, which);
   }
 }
 

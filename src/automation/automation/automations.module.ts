@@ -13,44 +13,43 @@ import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
 import { SecretsModule } from '../secrets/index.js';
-import { AskedRuns, RunViews } from './asking/index.js';
+import { AskedRuns } from './asking/asked-runs.js';
+import { RunTargetReader } from './asking/run-target-reader.js';
+import { RunViews } from './asking/run-views.js';
 import { AutomationEventsController } from './automation-events.controller.js';
 import { AutomationEventsService } from './automation-events.service.js';
 import { AutomationRunsService } from './automation-runs.service.js';
 import { AutomationsService } from './automations.service.js';
-import { ConnectionPauses, ConnectionUseStore } from './connections/index.js';
+import { ConnectionPauses } from './connections/connection-pauses.js';
+import { ConnectionUseStore } from './connections/connection-use.store.js';
 import { DeliveriesService } from './deliveries.service.js';
-import {
-  Closures,
-  ConnectionNamesStore,
-  Deployer,
-  DriftWatch,
-  StandIns,
-  TriggerSetups,
-} from './deploying/index.js';
+import { Closures } from './deploying/closures.js';
+import { ConnectionNamesStore } from './deploying/connection-names.store.js';
+import { Deployer } from './deploying/deployer.js';
+import { DriftWatch } from './deploying/drift-watch.js';
+import { StandIns } from './deploying/stand-ins.js';
+import { TriggerSetups } from './deploying/trigger-kinds.js';
 import { DeploymentsService } from './deployments.service.js';
-import {
-  AutomationEventsStore,
-  AutomationRunsStore,
-  DeliveriesStore,
-  DeploymentsStore,
-} from './records/index.js';
-import {
-  AgentWork,
-  AutomationStarter,
-  ChainGuard,
-  DayLimits,
-  Expectations,
-  InputFiles,
-  Intake,
-  RunEnds,
-  RunMeansReader,
-  ScriptWork,
-  SilenceWatch,
-  WrittenFiles,
-} from './running/index.js';
-import { ReadInputTool } from './tools/read-input.js';
-import { DeploymentViews } from './views/index.js';
+import { ReadInputTool } from './read-input.tool.js';
+import { AutomationEventsStore } from './records/automation-events.store.js';
+import { AutomationRunsStore } from './records/automation-runs.store.js';
+import { DeliveriesStore } from './records/deliveries.store.js';
+import { DeploymentsStore } from './records/deployments.store.js';
+import { AgentExecution } from './running/agent-execution.js';
+import { AgentRunSupervisor } from './running/agent-run-supervisor.js';
+import { AutomationRunWorker } from './running/automation-run-worker.js';
+import { ChainGuard } from './running/chain-guard.js';
+import { DayLimits } from './running/day-limits.js';
+import { ExpectationValidator } from './running/expectation-validator.js';
+import { InputFiles } from './running/input-files.js';
+import { RunAcceptance } from './running/run-acceptance.js';
+import { RunContextReader } from './running/run-context-reader.js';
+import { RunEnds } from './running/run-ends.js';
+import { RunExecution } from './running/run-execution.js';
+import { ScriptExecution } from './running/script-execution.js';
+import { ScriptRunner } from './running/script-runner.js';
+import { SilenceWatch } from './running/silence-watch.js';
+import { DeploymentViews } from './views/deployment-views.js';
 
 /** Automations: files that are deployed, and run without a person. */
 @Module({
@@ -82,6 +81,7 @@ import { DeploymentViews } from './views/index.js';
     DeliveriesService,
     AutomationEventsService,
     AskedRuns,
+    RunTargetReader,
     RunViews,
     DeploymentsStore,
     AutomationRunsStore,
@@ -97,17 +97,19 @@ import { DeploymentViews } from './views/index.js';
     TriggerSetups,
     ChainGuard,
     DayLimits,
-    Intake,
+    RunAcceptance,
     RunEnds,
-    RunMeansReader,
+    RunContextReader,
     InputFiles,
-    Expectations,
-    WrittenFiles,
+    ExpectationValidator,
     ConnectionPauses,
     ConnectionUseStore,
-    AgentWork,
-    ScriptWork,
-    AutomationStarter,
+    AgentExecution,
+    AgentRunSupervisor,
+    ScriptExecution,
+    ScriptRunner,
+    RunExecution,
+    AutomationRunWorker,
     ReadInputTool,
   ],
   exports: [
@@ -116,7 +118,7 @@ import { DeploymentViews } from './views/index.js';
     DeliveriesStore,
     TriggerSetups,
     ChainGuard,
-    Intake,
+    RunAcceptance,
     RunEnds,
   ],
 })

@@ -7,23 +7,24 @@ import { Database } from '../../platform/database/index.js';
 import { ById, type Page } from '../../platform/dto/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { RunViews } from './asking/index.js';
-import { Closures, Deployer, StandIns } from './deploying/index.js';
-import { isAutomationPath } from './file/index.js';
-import { AutomationRunsStore, type DeploymentRow, DeploymentsStore } from './records/index.js';
-import { nextFires } from './schedules/index.js';
+import { RunViews } from './asking/run-views.js';
+import { Closures, firstFault } from './deploying/closures.js';
+import { Deployer } from './deploying/deployer.js';
+import { StandIns } from './deploying/stand-ins.js';
+import { isAutomationPath } from './file/automation-definition.js';
+import { nextFires } from './next-fires.js';
+import { type DeploymentRow, DeploymentsStore } from './records/deployments.store.js';
 import {
   DeployAutomation,
   DeployedView,
   DeploymentPage,
   DeploymentView,
-  DeploymentViews,
-  type FindingView,
-  inSnakeCase,
   ListDeployments,
   ValidateAutomation,
   ValidationView,
-} from './views/index.js';
+} from './views/automations.dto.js';
+import { DeploymentViews } from './views/deployment-views.js';
+import { inSnakeCase } from './views/snake-case.js';
 
 const MAX_FIRES = 5;
 const RUNS_SHOWN = 5;
@@ -36,7 +37,6 @@ export class AutomationsService {
     private readonly workspaces: WorkspacesStore,
     private readonly deployments: DeploymentsStore,
     private readonly closures: Closures,
-    private readonly runs: AutomationRunsStore,
     private readonly deployer: Deployer,
     private readonly standIns: StandIns,
     private readonly views: DeploymentViews,
@@ -156,8 +156,7 @@ export class AutomationsService {
   async read(actor: Actor, { id }: ById): Promise<DeploymentView> {
     const deployment = await this.deployments.require(actor, 'automation.read', id);
     const workspace = await this.workspaces.require(actor, 'automation.read', deployment.workspace_id);
-    const { items } = await this.runs.list(actor, { deployment_id: id, limit: RUNS_SHOWN });
-    const last_runs = await this.runViews.all(items);
+    const last_runs = await this.runViews.latest(actor, id, RUNS_SHOWN);
     return { ...(await this.views.whole(deployment, workspace)), last_runs };
   }
 
@@ -182,11 +181,4 @@ export function automationPathOf(given: string): string {
       'file_path must be that of a .md file in automations/, or of one whose name ends in .automation.md',
     );
   return path;
-}
-
-export function firstFault(findings: readonly FindingView[]): string {
-  const fault = findings.find(({ severity }) => severity === 'error');
-  if (!fault) return 'The file cannot be used';
-  const { file, line, message, suggestion } = fault;
-  return `${file}${line === null ? '' : `:${line}`}: ${message}${suggestion ? `. ${suggestion}` : ''}`;
 }

@@ -5,15 +5,17 @@ import { Action, Subject } from '../../platform/actions/index.js';
 import { ById, type Page, toView } from '../../platform/dto/index.js';
 import { Conflict, NotFound, unseenAs } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { AskedRuns } from './asking/index.js';
-import { AutomationRunsStore, DeliveriesStore, type DeliveryRow, DeploymentsStore } from './records/index.js';
+import { AskedRuns } from './asking/asked-runs.js';
+import { AutomationRunsStore } from './records/automation-runs.store.js';
+import { DeliveriesStore, type DeliveryRow } from './records/deliveries.store.js';
+import { DeploymentsStore } from './records/deployments.store.js';
 import {
   AutomationRunView,
   DeliveryPage,
   DeliveryView,
   ListDeliveries,
   ReplayDelivery,
-} from './views/index.js';
+} from './views/automations.dto.js';
 
 /** What is longer is for runs alone. */
 const MAX_SHOWN_BYTES = 4 * 1024 * 1024;

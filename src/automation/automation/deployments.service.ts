@@ -7,18 +7,18 @@ import { ById, ListById, type Page, toView } from '../../platform/dto/index.js';
 import { Conflict, NotFound } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { automationPathOf, targetOf } from './automations.service.js';
-import { Deployer } from './deploying/index.js';
-import { type DeploymentRow, DeploymentsStore, type VersionRow } from './records/index.js';
+import { Deployer } from './deploying/deployer.js';
+import { type DeploymentRow, DeploymentsStore, type VersionRow } from './records/deployments.store.js';
 import {
   DeploymentView,
-  DeploymentViews,
   PauseDeployment,
   RollBackDeployment,
   StopDeployment,
   VersionId,
   VersionPage,
   VersionView,
-} from './views/index.js';
+} from './views/automations.dto.js';
+import { DeploymentViews } from './views/deployment-views.js';
 
 /** Stops, pauses and resumes deployments, and makes older versions of them live. */
 @Injectable()

@@ -5,7 +5,7 @@ export {
   type TriggerSecret,
   type TriggerSetup,
   TriggerSetups,
-} from './deploying/index.js';
+} from './deploying/trigger-kinds.js';
 export type {
   AutomationDefinition,
   FileTrigger,
@@ -13,22 +13,20 @@ export type {
   ScheduleTrigger,
   Verification,
   WebhookTrigger,
-} from './file/index.js';
+} from './file/automation-definition.js';
+export { nextFires } from './next-fires.js';
+export { AutomationRunsStore } from './records/automation-runs.store.js';
 export {
   AUTOMATION_TRIGGERS,
-  AutomationRunsStore,
   automationCompleted,
   automationDrifted,
   automationFailed,
   automationPaused,
   automationSilent,
   automationSkipped,
-  DeliveriesStore,
-  type DeliveryRow,
-  type DeploymentRow,
-  DeploymentsStore,
-  type TriggerRow,
-} from './records/index.js';
-export { ChainGuard, type Incoming, Intake, loopReason } from './running/index.js';
-export { nextFires } from './schedules/index.js';
-export { TriggerSecretView } from './views/index.js';
+} from './records/automation-states.js';
+export { DeliveriesStore, type DeliveryRow } from './records/deliveries.store.js';
+export { type DeploymentRow, DeploymentsStore, type TriggerRow } from './records/deployments.store.js';
+export { ChainGuard, loopReason } from './running/chain-guard.js';
+export { type Incoming, RunAcceptance } from './running/run-acceptance.js';
+export { TriggerSecretView } from './views/automations.dto.js';

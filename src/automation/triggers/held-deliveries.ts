@@ -9,7 +9,7 @@ import {
   DeliveriesStore,
   type DeliveryRow,
   DeploymentsStore,
-  Intake,
+  RunAcceptance,
 } from '../automation/index.js';
 
 const AT_ONCE = 20;
@@ -26,7 +26,7 @@ export class HeldDeliveries implements OnApplicationBootstrap {
     private readonly deployments: DeploymentsStore,
     private readonly deliveries: DeliveriesStore,
     private readonly runs: AutomationRunsStore,
-    private readonly intake: Intake,
+    private readonly acceptance: RunAcceptance,
     private readonly timers: DueTimers,
   ) {}
 
@@ -56,7 +56,7 @@ export class HeldDeliveries implements OnApplicationBootstrap {
       return this.deliveries.update(unit, held.id, { state: 'skipped', reason });
     }
     const { trigger_id, kind, key, headers, chain, depth, untrusted, scheduled_for } = held;
-    await this.intake.accept(unit, {
+    await this.acceptance.accept(unit, {
       deployment,
       place: deployment,
       definition: version.definition,

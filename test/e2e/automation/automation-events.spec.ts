@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { AutomationEventsStore } from '../../../src/automation/automation/records/index.js';
+import { AutomationEventsStore } from '../../../src/automation/automation/records/automation-events.store.js';
 import { Automations } from '../../harness/automations.js';
 import type { Client, StreamEvent } from '../../harness/client.js';
 import { type Person, TestService } from '../../harness/service.js';

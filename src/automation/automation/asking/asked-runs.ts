@@ -3,17 +3,13 @@ import { type Actor, type Chain, NO_CHAIN } from '../../../platform/access/index
 import { Database, dryRun } from '../../../platform/database/index.js';
 import { Conflict, NotFound, PaymentRequired } from '../../../platform/errors/index.js';
 import { Subscription, Topics } from '../../../platform/topics/index.js';
-import {
-  type AutomationRunRow,
-  AutomationRunsStore,
-  automationRunTopic,
-  DeliveriesStore,
-  type DeliveryRow,
-  DeploymentsStore,
-  type Pinned,
-} from '../records/index.js';
-import { type Incoming, Intake, isGuarded } from '../running/index.js';
-import type { AutomationRunView } from '../views/index.js';
+import { type AutomationRunRow, AutomationRunsStore } from '../records/automation-runs.store.js';
+import { automationRunTopic, type Pinned } from '../records/automation-states.js';
+import { DeliveriesStore, type DeliveryRow } from '../records/deliveries.store.js';
+import { DeploymentsStore } from '../records/deployments.store.js';
+import { isGuarded } from '../running/chain-guard.js';
+import { type Incoming, RunAcceptance } from '../running/run-acceptance.js';
+import type { AutomationRunView } from '../views/automations.dto.js';
 import { RunViews } from './run-views.js';
 
 /** Starts runs for callers, who learn at once where one cannot be started, and waits for their ends. */
@@ -26,7 +22,7 @@ export class AskedRuns implements BeforeApplicationShutdown {
     private readonly deployments: DeploymentsStore,
     private readonly runs: AutomationRunsStore,
     private readonly deliveries: DeliveriesStore,
-    private readonly intake: Intake,
+    private readonly acceptance: RunAcceptance,
     private readonly views: RunViews,
     private readonly topics: Topics,
   ) {}
@@ -40,7 +36,7 @@ export class AskedRuns implements BeforeApplicationShutdown {
     const view = await this.database.transaction(async unit => {
       const { deployment } = incoming;
       if (deployment) await this.deployments.lock(unit, deployment.id);
-      const { runId, reason } = await this.intake.accept(unit, { ...incoming, isAsked: true });
+      const { runId, reason } = await this.acceptance.accept(unit, { ...incoming, isAsked: true });
       const run = runId && (await this.runs.find(runId, unit));
       if (run) return unit.answers(await this.views.one(run, unit));
       const refusal = refusalFor(reason);
@@ -52,6 +48,13 @@ export class AskedRuns implements BeforeApplicationShutdown {
     if (wait === 0 || dryRun()) return view;
     const run = await this.runs.find(view.run_id);
     return run ? this.views.one(await this.atEnd(run, wait)) : view;
+  }
+
+  /** Starts a run again with what came in for it. */
+  async replay(actor: Actor, run: AutomationRunRow, which: 'same' | 'live'): Promise<AutomationRunView> {
+    const delivery = await this.deliveries.find(run.delivery_id);
+    if (!delivery) throw new Conflict('What came in is not kept any more; trigger it with an input');
+    return this.again(actor, delivery, run, which);
   }
 
   /** Starts an automation again with what came in before; `run` is the one that it led to, where it led to one. */

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { Actor } from '../../../platform/access/index.js';
 import { type Database, iso, isoOrNull } from '../../../platform/database/index.js';
 import { toView } from '../../../platform/dto/index.js';
-import { type AutomationRunRow, AutomationRunsStore } from '../records/index.js';
-import { AutomationRunView } from '../views/index.js';
+import { type AutomationRunRow, AutomationRunsStore } from '../records/automation-runs.store.js';
+import { AutomationRunView } from '../views/automations.dto.js';
 
 /** Runs as they are shown. */
 @Injectable()
@@ -12,6 +13,12 @@ export class RunViews {
   async one(run: AutomationRunRow, within?: Pick<Database, 'tables'>): Promise<AutomationRunView> {
     const [view] = await this.all([run], within);
     return view as AutomationRunView;
+  }
+
+  /** The newest runs of a deployment. */
+  async latest(actor: Actor, deploymentId: string, limit: number): Promise<AutomationRunView[]> {
+    const { items } = await this.runs.list(actor, { deployment_id: deploymentId, limit });
+    return this.all(items);
   }
 
   async all(

@@ -1,8 +1,8 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { connectionChanged, GrantedConnections } from '../../../connections/integrations/index.js';
 import { Events } from '../../../platform/events/index.js';
-import { Deployer } from '../deploying/index.js';
-import { RunEnds } from '../running/index.js';
+import { Deployer } from '../deploying/deployer.js';
+import { RunEnds } from '../running/run-ends.js';
 import { CONNECTION_UNUSABLE, ConnectionUseStore } from './connection-use.store.js';
 
 /**

@@ -16,13 +16,10 @@ import { ActionCatalog, allows } from '../../../platform/actions/index.js';
 import { Invalid, NotFound, problemOf } from '../../../platform/errors/index.js';
 import { type VisibleWorkspace, WorkspaceFolders } from '../../../workspaces/core/index.js';
 import { SecretsStore } from '../../secrets/index.js';
-import {
-  AUTOMATION_LIMITS,
-  type AutomationDefinition,
-  readAutomation,
-  withPlainLineEnds,
-} from '../file/index.js';
-import type { Drift, NewVersion, Pinned, PinnedFile } from '../records/index.js';
+import { AUTOMATION_LIMITS, type AutomationDefinition } from '../file/automation-definition.js';
+import { readAutomation, withPlainLineEnds } from '../file/automation-file.js';
+import type { Drift, Pinned, PinnedFile } from '../records/automation-states.js';
+import type { NewVersion } from '../records/deployments.store.js';
 import { ConnectionNamesStore } from './connection-names.store.js';
 import { KeyFindings } from './key-findings.js';
 
@@ -269,4 +266,11 @@ function fileOf(path: string, content: Buffer): PinnedFile & { content: Buffer }
 function closureOf(pinned: Pinned | null, findings: readonly Finding[], files: NewVersion['files']): Closure {
   const digest = hash('sha256', JSON.stringify(files.map(({ path, sha256 }) => [path, sha256])), 'hex');
   return { pinned, findings, files, digest };
+}
+
+export function firstFault(findings: readonly Finding[]): string {
+  const fault = findings.find(({ severity }) => severity === 'error');
+  if (!fault) return 'The file cannot be used';
+  const { file, line, message, suggestion } = fault;
+  return `${file}${line === null ? '' : `:${line}`}: ${message}${suggestion ? `. ${suggestion}` : ''}`;
 }

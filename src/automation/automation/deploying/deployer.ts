@@ -2,16 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/index.js';
 import type { UnitOfWork } from '../../../platform/database/index.js';
 import { Topics } from '../../../platform/topics/index.js';
-import type { AutomationDefinition } from '../file/index.js';
-import {
-  AUTOMATION_RUNS_QUEUED,
-  AUTOMATION_TRIGGERS,
-  AutomationRunsStore,
-  type DeploymentRow,
-  DeploymentsStore,
-  type NewVersion,
-} from '../records/index.js';
-import { RunEnds } from '../running/index.js';
+import type { AutomationDefinition } from '../file/automation-definition.js';
+import { AutomationRunsStore } from '../records/automation-runs.store.js';
+import { AUTOMATION_RUNS_QUEUED, AUTOMATION_TRIGGERS } from '../records/automation-states.js';
+import { type DeploymentRow, DeploymentsStore, type NewVersion } from '../records/deployments.store.js';
+import { RunEnds } from '../running/run-ends.js';
 import { type TriggerSecret, TriggerSetups } from './trigger-kinds.js';
 
 /** The secret of one trigger. */

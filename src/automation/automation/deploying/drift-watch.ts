@@ -7,12 +7,8 @@ import { type DueTimer, DueTimers } from '../../../platform/schedule/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { changesTopic } from '../../../workspaces/changes/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
-import {
-  AUTOMATION_TRIGGERS,
-  automationDrifted,
-  type DeploymentRow,
-  DeploymentsStore,
-} from '../records/index.js';
+import { AUTOMATION_TRIGGERS, automationDrifted } from '../records/automation-states.js';
+import { type DeploymentRow, DeploymentsStore } from '../records/deployments.store.js';
 import { Closures } from './closures.js';
 
 const AT_ONCE = 10;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UnitOfWork } from '../../../platform/database/index.js';
-import type { TriggerKind } from '../file/index.js';
-import type { DeploymentRow, TriggerRow } from '../records/index.js';
+import type { TriggerKind } from '../file/automation-definition.js';
+import type { DeploymentRow, TriggerRow } from '../records/deployments.store.js';
 
 /** What is shown of a trigger besides what its file says. */
 export interface TriggerFacts {

@@ -16,6 +16,8 @@ import { AUTOMATION_RUNS_QUEUED, automationRunTopic } from './automation-states.
 type Queries = Pick<Database, 'tables'>;
 export type AutomationRunRow = Row<'automation_run'>;
 
+const MAX_PATHS = 10_000;
+
 /** How a run ended. */
 export interface RunOutcome {
   readonly status: 'completed' | 'error';
@@ -404,6 +406,15 @@ export class AutomationRunsStore {
       .where('run_id', '=', id)
       .executeTakeFirst();
     return row?.number ?? 0;
+  }
+
+  /** The files that the agent of a run wrote, by the log of changes. */
+  async writtenPaths({ call_id }: Pick<AutomationRunRow, 'call_id'>): Promise<string[]> {
+    const { rows } = await sql<{ path: string }>`
+      select distinct path from workspace_change
+      where run_id = ${call_id} and kind <> 'deleted'
+      limit ${MAX_PATHS}`.execute(this.database.tables());
+    return rows.map(({ path }) => path);
   }
 
   /**

@@ -2,7 +2,7 @@ import type { PinnedAgent } from '../../../agents/subagents/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { defineEvent } from '../../../platform/events/index.js';
 import { defineTopic } from '../../../platform/topics/index.js';
-import type { AutomationDefinition, TriggerDefinition } from '../file/index.js';
+import type { AutomationDefinition, TriggerDefinition } from '../file/automation-definition.js';
 
 export const DEPLOYMENT_STATES = ['live', 'paused', 'stopped'] as const;
 export type DeploymentState = (typeof DEPLOYMENT_STATES)[number];

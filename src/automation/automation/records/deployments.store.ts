@@ -7,7 +7,7 @@ import { type Page, type PageInput, selectPage } from '../../../platform/dto/ind
 import { NotFound, unseenAs } from '../../../platform/errors/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
-import type { AutomationDefinition, TriggerDefinition } from '../file/index.js';
+import type { AutomationDefinition, TriggerDefinition } from '../file/automation-definition.js';
 import { recordDeploymentEvent } from './automation-events.store.js';
 import type { DeploymentState, Pinned, PinnedFile } from './automation-states.js';
 

@@ -1,13 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
-import {
-  automationSkipped,
-  DeliveriesStore,
-  type DeploymentRow,
-  DeploymentsStore,
-  type NewDelivery,
-} from '../records/index.js';
+import { automationSkipped } from '../records/automation-states.js';
+import { DeliveriesStore, type NewDelivery } from '../records/deliveries.store.js';
+import { type DeploymentRow, DeploymentsStore } from '../records/deployments.store.js';
 
 /** Deployments that may have led to one another before it ends. */
 const MAX_DEPTH = 4;

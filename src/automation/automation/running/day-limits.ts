@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { daysAfter, instantOf, localTimeOf } from '#libs/zoned-time/index.js';
 import type { UnitOfWork } from '../../../platform/database/index.js';
-import type { AutomationDefinition } from '../file/index.js';
-import { AutomationRunsStore } from '../records/index.js';
+import type { AutomationDefinition } from '../file/automation-definition.js';
+import { AutomationRunsStore } from '../records/automation-runs.store.js';
 
 /** A limit of an automation that is reached, until the day turns in its time zone. */
 export interface ReachedDayLimit {

@@ -1,7 +1,7 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { type FilesToShow, SCRIPT_NAMES, ShownFiles } from '../../../workspaces/sandboxes/index.js';
-import { type AutomationRunRow, AutomationRunsStore } from '../records/index.js';
-import { RunMeansReader } from './run-means.js';
+import { type AutomationRunRow, AutomationRunsStore } from '../records/automation-runs.store.js';
+import { RunContextReader } from './run-context-reader.js';
 
 const FOLDER = '/run/automation';
 
@@ -14,7 +14,7 @@ export class InputFiles implements OnModuleInit {
   constructor(
     private readonly shown: ShownFiles,
     private readonly runs: AutomationRunsStore,
-    private readonly means: RunMeansReader,
+    private readonly contexts: RunContextReader,
   ) {}
 
   onModuleInit(): void {
@@ -26,10 +26,10 @@ export class InputFiles implements OnModuleInit {
   }
 
   private async of(run: AutomationRunRow): Promise<FilesToShow | undefined> {
-    const means = await this.means.of(run);
-    if (!means) return undefined;
-    const { pinned } = means;
-    const payload = (await this.means.payloadOf(means)) ?? 'null';
+    const context = await this.contexts.find(run);
+    if (!context) return undefined;
+    const { pinned } = context;
+    const payload = (await this.contexts.readPayload(context)) ?? 'null';
     const { work } = pinned.definition;
     return {
       to: FOLDER,

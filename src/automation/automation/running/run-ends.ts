@@ -1,16 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
-import { AUTOMATION_LIMITS } from '../file/index.js';
-import {
-  AutomationRunsStore,
-  automationCompleted,
-  automationFailed,
-  automationPaused,
-  DeploymentsStore,
-  type RunOutcome,
-  type RunTry,
-} from '../records/index.js';
+import { AUTOMATION_LIMITS } from '../file/automation-definition.js';
+import { AutomationRunsStore, type RunOutcome, type RunTry } from '../records/automation-runs.store.js';
+import { automationCompleted, automationFailed, automationPaused } from '../records/automation-states.js';
+import { DeploymentsStore } from '../records/deployments.store.js';
 import { DayLimits } from './day-limits.js';
 
 /** Ends that say nothing of the automation itself. */
@@ -95,6 +89,21 @@ export class RunEnds {
     const run = await this.runs.find(id, unit);
     if (run?.state === 'queued')
       await this.end(unit, run, { status: 'completed', stop_reason: reason, error: null });
+  }
+
+  /**
+   * Ends the scripts of dead processes, and puts back what had not begun; `known` run in this process. A script whose program
+   * had begun may have done anything by then: it is run again only where its file has `retries`.
+   */
+  endLost(known: readonly string[]): Promise<void> {
+    return this.database.transaction(async unit => {
+      for (const run of await this.runs.recover(unit, known))
+        await this.end(unit, run, {
+          status: 'error',
+          stop_reason: 'worker_lost',
+          error: 'The process that ran it was lost; what it had done by then is done',
+        });
+    });
   }
 
   /** As {@link end}, in a transaction of its own. */

@@ -1,5 +1,5 @@
 import { DeltaWriter } from '#libs/delta-writer/index.js';
-import type { AutomationRunsStore } from '../records/index.js';
+import type { AutomationRunsStore } from '../records/automation-runs.store.js';
 
 /** What is kept of the output of one script for those who watch it, in characters: the beginning of it. */
 const MAX_KEPT = 4 * 1024 * 1024;

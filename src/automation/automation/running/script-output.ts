@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { parseJson } from '#libs/exact-json/index.js';
 import { MAX_SCRIPT_RESULT } from '../../../workspaces/sandboxes/index.js';
+import type { ScriptLog } from './script-log.js';
 
 /** What is kept of what a script prints, in characters: the end of it. */
 const MAX_LOG = 64 * 1024;
 
-/** What a script prints, and the result that is printed behind a marker. */
+/** Output of a script: what it prints goes to the log of its run, and the result that is printed behind a marker is kept. */
 export class ScriptOutput {
   /** Nothing that a script prints by itself. */
   readonly marker = `output-${randomBytes(18).toString('base64url')}`;
@@ -16,31 +17,37 @@ export class ScriptOutput {
   private found: unknown;
   private wrong: string | null = null;
 
-  /** Answers what it has printed that is certainly no part of the marker, and was not answered before. */
-  add(text: string): string {
+  constructor(private readonly log: ScriptLog) {}
+
+  /** Logs what is certainly no part of the marker. */
+  add(text: string): void {
     if (this.behind !== undefined) {
       this.behind = (this.behind + text).slice(0, MAX_SCRIPT_RESULT + 1);
-      return '';
+      return;
     }
     const all = this.held + text;
     const at = all.indexOf(`\n${this.marker}\n`);
     const upTo = at < 0 ? Math.max(0, all.length - this.marker.length - 1) : at;
     this.held = at < 0 ? all.slice(upTo) : '';
     if (at >= 0) this.behind = all.slice(at + this.marker.length + 2).slice(0, MAX_SCRIPT_RESULT + 1);
-    return this.print(all.slice(0, upTo));
+    this.print(all.slice(0, upTo));
   }
 
-  /** Everything was printed: answers the rest of it. */
-  end(): string {
-    const rest = this.print(this.held);
+  /** Everything was printed. */
+  end(): void {
+    this.print(this.held);
     this.held = '';
     this.readResult();
-    return rest;
   }
 
-  private print(text: string): string {
+  /** Resolves when all of it is in the log of the run, or cannot be. */
+  settle(): Promise<void> {
+    return this.log.end();
+  }
+
+  private print(text: string): void {
     this.printed = (this.printed + text).slice(-MAX_LOG);
-    return text;
+    this.log.add(text);
   }
 
   private readResult(): void {
@@ -57,7 +64,7 @@ export class ScriptOutput {
   }
 
   /** The end of what it printed. */
-  get log(): string {
+  get tail(): string {
     return (this.printed + this.held).slice(-MAX_LOG).toWellFormed().replaceAll('\0', '');
   }
 

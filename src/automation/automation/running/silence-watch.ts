@@ -3,7 +3,8 @@ import { Config } from '../../../platform/config/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
 import { DueTimers } from '../../../platform/schedule/index.js';
-import { AUTOMATION_TRIGGERS, automationSilent, DeploymentsStore } from '../records/index.js';
+import { AUTOMATION_TRIGGERS, automationSilent } from '../records/automation-states.js';
+import { DeploymentsStore } from '../records/deployments.store.js';
 
 const AT_ONCE = 20;
 

@@ -1,12 +1,12 @@
 import { expect, it } from '@jest/globals';
-import type { RunMeans } from './run-means.js';
-import { toolListsOf } from './tool-lists.js';
+import type { RunContext } from './run-context-reader.js';
+import { limitTools } from './tool-lists.js';
 
 const KNOWN = ['read_file', 'write_file', 'list_files', 'bash', 'actions_run', 'integration_request', 'task'];
 
 const listsFor = (tools: string[], untrusted: boolean, actions: string[] = []) =>
-  toolListsOf(
-    { pinned: { definition: { tools, actions } }, delivery: { untrusted } } as unknown as RunMeans,
+  limitTools(
+    { pinned: { definition: { tools, actions } }, delivery: { untrusted } } as unknown as RunContext,
     KNOWN,
   );
 

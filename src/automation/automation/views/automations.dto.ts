@@ -1,13 +1,13 @@
 import { ById, Field, PageInput, PageOf } from '../../../platform/dto/index.js';
 import { WorkspaceId } from '../../../workspaces/core/index.js';
-import { TRIGGER_KINDS } from '../file/index.js';
+import { TRIGGER_KINDS } from '../file/automation-definition.js';
 import {
   DELIVERY_KINDS,
   DELIVERY_STATES,
   DEPLOYMENT_STATES,
   RUN_STATES,
   RUN_STATUSES,
-} from '../records/index.js';
+} from '../records/automation-states.js';
 
 const PATH = { min: 1, max: 4096, example: 'automations/city-report.md' };
 const REASON = { max: 500, example: 'The supplier moves its service' };

@@ -1,8 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { type Database, iso, isoOrNull } from '../../../platform/database/index.js';
 import type { VisibleWorkspace } from '../../../workspaces/core/index.js';
-import { Closures, TriggerSetups } from '../deploying/index.js';
-import { type DeploymentRow, DeploymentsStore, type TriggerRow, type VersionRow } from '../records/index.js';
+import { Closures } from '../deploying/closures.js';
+import { TriggerSetups } from '../deploying/trigger-kinds.js';
+import {
+  type DeploymentRow,
+  DeploymentsStore,
+  type TriggerRow,
+  type VersionRow,
+} from '../records/deployments.store.js';
 import type { DeploymentView, DriftView, TriggerView } from './automations.dto.js';
 import { lineDiff } from './line-diff.js';
 import { inSnakeCase } from './snake-case.js';

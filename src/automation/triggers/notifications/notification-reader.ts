@@ -9,7 +9,7 @@ import {
   DeliveriesStore,
   type DeploymentRow,
   DeploymentsStore,
-  Intake,
+  RunAcceptance,
 } from '../../automation/index.js';
 import { NOTIFICATIONS_ADDED } from '../../notifications/index.js';
 import {
@@ -33,7 +33,7 @@ export class NotificationReader implements OnApplicationBootstrap {
     private readonly store: NotificationTriggersStore,
     private readonly deployments: DeploymentsStore,
     private readonly deliveries: DeliveriesStore,
-    private readonly intake: Intake,
+    private readonly acceptance: RunAcceptance,
     private readonly timers: DueTimers,
     private readonly log: Log,
   ) {}
@@ -97,7 +97,7 @@ export class NotificationReader implements OnApplicationBootstrap {
     const id = newId();
     if (await this.deliveries.see(unit, trigger.id, notification.id, id)) return;
     const { chain, chain_depth: depth, untrusted } = notification;
-    await this.intake.accept(unit, {
+    await this.acceptance.accept(unit, {
       deployment,
       place: deployment,
       definition,

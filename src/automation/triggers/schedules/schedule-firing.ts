@@ -9,7 +9,7 @@ import {
   DeliveriesStore,
   type DeploymentRow,
   DeploymentsStore,
-  Intake,
+  RunAcceptance,
   type TriggerRow,
 } from '../../automation/index.js';
 import { timesOf } from './schedule-setup.js';
@@ -31,7 +31,7 @@ export class ScheduleFiring implements OnApplicationBootstrap {
     private readonly schedules: SchedulesStore,
     private readonly deployments: DeploymentsStore,
     private readonly deliveries: DeliveriesStore,
-    private readonly intake: Intake,
+    private readonly acceptance: RunAcceptance,
     private readonly timers: DueTimers,
     private readonly log: Log,
   ) {}
@@ -93,7 +93,7 @@ export class ScheduleFiring implements OnApplicationBootstrap {
     const firing = fresh
       .filter(({ isMissed }) => !isMissed)
       .sort((a, b) => a.delivery.scheduled_for.getTime() - b.delivery.scheduled_for.getTime());
-    await this.intake.acceptAll(
+    await this.acceptance.acceptAll(
       unit,
       firing.map(({ deployment, delivery }) => ({
         deployment,

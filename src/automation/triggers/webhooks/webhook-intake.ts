@@ -10,7 +10,7 @@ import {
   type DeploymentRow,
   DeploymentsStore,
   type Incoming,
-  Intake,
+  RunAcceptance,
 } from '../../automation/index.js';
 import type { Hook } from './hooks.store.js';
 
@@ -71,7 +71,7 @@ export class WebhookIntake {
     private readonly deployments: DeploymentsStore,
     private readonly deliveries: DeliveriesStore,
     private readonly runs: AutomationRunsStore,
-    private readonly intake: Intake,
+    private readonly acceptance: RunAcceptance,
   ) {
     const rules = {
       maxItems: MAX_TOGETHER,
@@ -205,7 +205,7 @@ export class WebhookIntake {
         ...(failed?.answer.run_id && { replayOf: failed.answer.run_id, attempt: failed.attempt + 1 }),
       };
     });
-    const accepted = await this.intake.acceptAll(unit, incoming);
+    const accepted = await this.acceptance.acceptAll(unit, incoming);
     return accepted.map(({ deliveryId, runId, state, reason }) => {
       if (reason === QUEUE_FULL)
         return new Unavailable('A hundred runs of this automation wait already; send it again later', {

@@ -1,39 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import { isOutage } from '#libs/resilient-postgres/index.js';
 import { enterScript } from '../../../identity/billing/index.js';
-import { ActionAllowlist, ActionCaller } from '../../../platform/actions/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { InsufficientStorage, problemOf } from '../../../platform/errors/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Topics } from '../../../platform/topics/index.js';
-import { AuthorityLost, StandingAuthority } from '../../../workspaces/core/index.js';
-import {
-  RecordedScripts,
-  runPinned,
-  SandboxesService,
-  type ScriptResult,
-} from '../../../workspaces/sandboxes/index.js';
-import { SecretMask, SecretsStore } from '../../secrets/index.js';
+import { AuthorityLost } from '../../../workspaces/core/index.js';
+import type { ScriptResult } from '../../../workspaces/sandboxes/index.js';
 import {
   type AutomationRunRow,
   AutomationRunsStore,
-  automationRunTopic,
   type RunOutcome,
   type RunTry,
-} from '../records/index.js';
-import { Expectations } from './expectations.js';
+} from '../records/automation-runs.store.js';
+import { automationRunTopic } from '../records/automation-states.js';
+import { ExpectationValidator } from './expectation-validator.js';
+import { type RunContext, RunContextReader } from './run-context-reader.js';
 import { RunEnds } from './run-ends.js';
-import { type RunMeans, RunMeansReader } from './run-means.js';
 import { ScriptLog } from './script-log.js';
 import { ScriptOutput } from './script-output.js';
+import { ScriptRunner } from './script-runner.js';
 
 const RETRY_MS = 1000;
-const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
-
-interface ScriptMeans extends RunMeans {
-  /** Values of the secrets that its script gets, by name. */
-  readonly secrets: ReadonlyMap<string, string>;
-}
 
 /** When a process that stops ends the scripts of its runs. */
 export interface ScriptSignals {
@@ -54,16 +42,13 @@ class Cancelled extends Error {}
  * begins, and `running` before the program's first instruction: what had not begun is repeated, what had is not.
  */
 @Injectable()
-export class ScriptWork {
+export class ScriptExecution {
   constructor(
     private readonly database: Database,
     private readonly runs: AutomationRunsStore,
-    private readonly authority: StandingAuthority,
-    private readonly sandboxes: SandboxesService,
-    private readonly scripts: RecordedScripts,
-    private readonly means: RunMeansReader,
-    private readonly secrets: SecretsStore,
-    private readonly expectations: Expectations,
+    private readonly contexts: RunContextReader,
+    private readonly runner: ScriptRunner,
+    private readonly expectations: ExpectationValidator,
     private readonly ends: RunEnds,
     private readonly topics: Topics,
     private readonly log: Log,
@@ -112,38 +97,36 @@ export class ScriptWork {
     program: ProgramState,
     cancelled: AbortSignal,
   ): Promise<RunOutcome> {
-    const output = new ScriptOutput();
-    const log = await this.logOf(run);
+    const output = new ScriptOutput(await this.logOf(run));
     const failed = (stop_reason: string, error: string): RunOutcome => ({
       status: 'error',
       stop_reason,
       error,
-      log: output.log,
+      log: output.tail,
     });
     try {
-      const means = await this.means.of(run);
-      if (!means) return failed('script_failed', 'Its version is not kept any more');
-      const { secrets: names = [] } = means.pinned.definition;
-      const secrets = await this.secrets.values(run.workspace_id, names);
-      const missing = names.filter(name => !secrets.has(name));
+      const context = await this.contexts.find(run);
+      if (!context) return failed('script_failed', 'Its version is not kept any more');
+      const secrets = await this.contexts.readSecrets(run, context);
+      const missing = (context.pinned.definition.secrets ?? []).filter(name => !secrets.has(name));
       if (missing.length > 0) return failed('secret_missing', missingSecrets(missing));
-      const { result, paths, refusal } = await this.perform(
-        run,
-        { ...means, secrets },
-        { output, log },
-        program,
-      );
-      if (cancelled.aborted) return { ...STOPPED, log: output.log };
+      const { result, paths, refusal } = await this.runner.run(run, context, {
+        secrets,
+        output,
+        signal: program.signal,
+        onReady: () => this.begin(run.id, program),
+      });
+      if (cancelled.aborted) return { ...STOPPED, log: output.tail };
       if (program.signal.aborted) return failed('worker_lost', 'The process that ran it was stopped');
-      const end = { log: output.log, exit_code: result.exit_code, output: output.result };
-      const fault = refusal ?? faultOf(result, means);
+      const end = { log: output.tail, exit_code: result.exit_code, output: output.result };
+      const fault = refusal ?? faultOf(result, context);
       if (fault) return { ...end, status: 'error', stop_reason: reasonOf(result), error: fault };
-      const unmet = this.expectations.unmet(means.pinned.definition.expect.files, paths);
+      const unmet = this.expectations.unmet(context.pinned.definition.expect.files, paths);
       if (unmet !== null) return { ...end, status: 'error', stop_reason: 'expectation_failed', error: unmet };
       if (output.fault) return { ...end, status: 'error', stop_reason: 'script_failed', error: output.fault };
       return { ...end, status: 'completed', stop_reason: null, error: null };
     } catch (error) {
-      if (cancelled.aborted || error instanceof Cancelled) return { ...STOPPED, log: output.log };
+      if (cancelled.aborted || error instanceof Cancelled) return { ...STOPPED, log: output.tail };
       if (!program.hasBegun && (program.signal.aborted || isPassing(error)))
         throw new NotBegun((error as Error).message, { cause: error });
       if (error instanceof AuthorityLost) return failed('authority_lost', error.message);
@@ -155,7 +138,7 @@ export class ScriptWork {
       );
       return failed('worker_lost', problem?.detail ?? 'It could not be run because of a fault on our side');
     } finally {
-      await log.end();
+      await output.settle();
     }
   }
 
@@ -168,53 +151,6 @@ export class ScriptWork {
     } catch (error) {
       throw new NotBegun((error as Error).message, { cause: error });
     }
-  }
-
-  private async perform(
-    run: AutomationRunRow,
-    means: ScriptMeans,
-    { output, log }: { output: ScriptOutput; log: ScriptLog },
-    program: ProgramState,
-  ) {
-    const { pinned } = means;
-    const { work, actions, limits } = pinned.definition;
-    const language = work.kind === 'script' ? work.language : 'bash';
-    const workspace = await this.authority.require(run.actor, run.workspace_id, 'code.run');
-    const caller = { kind: 'automation', id: run.id } as const;
-    const acting = ActionCaller.program(caller, 'sandbox', {
-      actor: run.actor,
-      workspaceId: workspace.id,
-      allowlist: new ActionAllowlist(actions),
-    });
-    const code = Buffer.from(pinned.code ?? '');
-    const payload = await this.means.payloadOf(means);
-    const mask = new SecretMask(means.secrets.values());
-    const { script, stdin } = runPinned({ language, code, input: payload, marker: output.marker });
-    const { result, changes, refusal } = await this.scripts.run(
-      workspace,
-      { writer: { type: 'automation', id: run.id }, seconds: limits.maxSeconds, signal: program.signal },
-      until =>
-        this.sandboxes.runScript(workspace, {
-          script,
-          stdin,
-          caller,
-          actor: acting.actor,
-          signal: until,
-          actions: actions.length === 0 ? undefined : acting,
-          seconds: limits.maxSeconds,
-          outputBytes: MAX_OUTPUT_BYTES,
-          env: Object.fromEntries(means.secrets),
-          onReady: () => this.begin(run.id, program),
-          onOutput: ({ text }) => log.add(output.add(mask.add(text))),
-        }),
-    );
-    log.add(output.add(mask.end()));
-    log.add(output.end());
-    return {
-      result,
-      refusal,
-      paths: changes?.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path) ?? null,
-    };
   }
 
   private async begin(id: string, program: ProgramState): Promise<void> {
@@ -284,7 +220,7 @@ const isPassing = (error: unknown): boolean =>
 const missingSecrets = (names: readonly string[]): string =>
   `The workspace has no secret ${names.join(', ')}; set it with PUT /api/workspaces/{workspaceId}/secrets/{name}, and replay the run`;
 
-function faultOf({ ended_by, exit_code }: ScriptResult, { pinned }: RunMeans): string | null {
+function faultOf({ ended_by, exit_code }: ScriptResult, { pinned }: RunContext): string | null {
   const { maxSeconds } = pinned.definition.limits;
   if (ended_by === 'timeout') return `It took longer than ${maxSeconds} seconds; raise limits.max_seconds`;
   if (ended_by === 'memory') return 'It needed more memory than a sandbox has';

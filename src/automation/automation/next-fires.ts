@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { instantOf } from '#libs/zoned-time/index.js';
-import { CronSchedule } from '../../../platform/schedule/index.js';
-import type { ScheduleTrigger } from '../file/index.js';
+import { CronSchedule } from '../../platform/schedule/index.js';
+import type { ScheduleTrigger } from './file/automation-definition.js';
 
 /** The next slots of a schedule after an instant, at most `count`, and none after `until`. */
 export function nextFires(

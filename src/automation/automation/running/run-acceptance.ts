@@ -3,20 +3,21 @@ import { Budgets } from '../../../identity/billing/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
-import type { AutomationDefinition } from '../file/index.js';
+import type { AutomationDefinition } from '../file/automation-definition.js';
 import {
   AutomationRunsStore,
-  automationSkipped,
+  type Lane,
+  type NewRun,
+  type OpenRuns,
+} from '../records/automation-runs.store.js';
+import { automationSkipped, type Pinned } from '../records/automation-states.js';
+import {
   DeliveriesStore,
   type DeliveryEnd,
   type DeliveryRow,
-  type DeploymentRow,
-  type Lane,
   type NewDelivery,
-  type NewRun,
-  type OpenRuns,
-  type Pinned,
-} from '../records/index.js';
+} from '../records/deliveries.store.js';
+import type { DeploymentRow } from '../records/deployments.store.js';
 import { ChainGuard } from './chain-guard.js';
 import { DayLimits } from './day-limits.js';
 import { RunEnds } from './run-ends.js';
@@ -56,7 +57,7 @@ export interface Accepted {
 
 /** Turns what comes in into a delivery and, where nothing is against it, a run: both in one transaction. */
 @Injectable()
-export class Intake {
+export class RunAcceptance {
   constructor(
     private readonly deliveries: DeliveriesStore,
     private readonly runs: AutomationRunsStore,

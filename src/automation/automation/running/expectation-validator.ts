@@ -1,24 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { Glob } from '#libs/workspace-fs/index.js';
-import { AutomationRunsStore } from '../records/index.js';
-import { RunMeansReader } from './run-means.js';
-import { WrittenFiles } from './written-files.store.js';
+import { AutomationRunsStore } from '../records/automation-runs.store.js';
+import { RunContextReader } from './run-context-reader.js';
 
-/** Whether a run left the files that it was to leave. */
+/** Validates that a run left the files that its file expects. */
 @Injectable()
-export class Expectations {
+export class ExpectationValidator {
   constructor(
     private readonly runs: AutomationRunsStore,
-    private readonly means: RunMeansReader,
-    private readonly written: WrittenFiles,
+    private readonly contexts: RunContextReader,
   ) {}
 
   /** What the agent of a run did not write, in a sentence; null where nothing is missing. */
   async unmetBy(id: string): Promise<string | null> {
     const run = await this.runs.find(id);
-    const means = run && (await this.means.of(run));
-    const globs = means?.pinned.definition.expect.files ?? [];
-    return run && globs.length > 0 ? this.unmet(globs, await this.written.of(run)) : null;
+    const context = run && (await this.contexts.find(run));
+    const globs = context?.pinned.definition.expect.files ?? [];
+    return run && globs.length > 0 ? this.unmet(globs, await this.runs.writtenPaths(run)) : null;
   }
 
   /** What is missing among the files that were written; null: they are not known. */

@@ -7,10 +7,11 @@ import {
   type ToolProvider,
   ToolProviders,
   type ToolScope,
-} from '../../../agents/tools/index.js';
-import { checked, Field } from '../../../platform/dto/index.js';
-import { problemOf } from '../../../platform/errors/index.js';
-import { AutomationRunsStore, DeliveriesStore } from '../records/index.js';
+} from '../../agents/tools/index.js';
+import { checked, Field } from '../../platform/dto/index.js';
+import { problemOf } from '../../platform/errors/index.js';
+import { AutomationRunsStore } from './records/automation-runs.store.js';
+import { DeliveriesStore } from './records/deliveries.store.js';
 
 const NAME = 'read_input';
 const MAX_CHARACTERS = 40_000;

@@ -1,58 +1,71 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { ToolNames } from '../../../agents/subagents/index.js';
 import { task, Workers } from '../../../platform/workers/index.js';
-import { fillInJson, type PlaceholderValues, withPlainLineEnds } from '../file/index.js';
-import {
-  type AutomationRunRow,
-  DeliveriesStore,
-  type DeliveryRow,
-  DeploymentsStore,
-  type Pinned,
-} from '../records/index.js';
+import { SecretsStore } from '../../secrets/index.js';
+import { withPlainLineEnds } from '../file/automation-file.js';
+import { fillInJson, type PlaceholderValues } from '../file/placeholders.js';
+import type { AutomationRunRow } from '../records/automation-runs.store.js';
+import type { Pinned } from '../records/automation-states.js';
+import { DeliveriesStore, type DeliveryRow } from '../records/deliveries.store.js';
+import { DeploymentsStore } from '../records/deployments.store.js';
+import { limitTools } from './tool-lists.js';
 
 const MAX_SHOWN = 16 * 1024;
 const LARGE = 1024 * 1024;
 const FILL_IN = task('src/automation/automation/file/placeholders', 'fillInJson');
 const FILL_IN_MS = 20_000;
 
-/** What a run goes by and what came in for it. */
-export interface RunMeans {
+/** The version that a run goes by, and what came in for it. */
+export interface RunContext {
   readonly pinned: Pinned;
   readonly delivery: DeliveryRow | undefined;
 }
 
-/** Finds what runs go by. */
+/** Reads the context of runs: their version, input, prompt, secrets and tools. */
 @Injectable()
-export class RunMeansReader {
+export class RunContextReader {
   constructor(
     private readonly deployments: DeploymentsStore,
     private readonly deliveries: DeliveriesStore,
+    private readonly secrets: SecretsStore,
+    private readonly toolNames: ToolNames,
     private readonly workers: Workers,
   ) {}
 
   /** Undefined where its version is not there any more. */
-  async of(run: AutomationRunRow): Promise<RunMeans | undefined> {
+  async find(run: AutomationRunRow): Promise<RunContext | undefined> {
     const delivery = await this.deliveries.find(run.delivery_id);
     const pinned = run.draft ?? (await this.pinnedOf(run));
     return pinned && { pinned, delivery };
   }
 
   /** What came in for it, as JSON; undefined where nothing did. */
-  async payloadOf({ delivery }: RunMeans): Promise<Buffer | undefined> {
+  async readPayload({ delivery }: RunContext): Promise<Buffer | undefined> {
     return delivery && this.deliveries.payloadOf(delivery);
   }
 
+  /** Values of the secrets that its file names and the workspace has, by name. */
+  readSecrets(run: AutomationRunRow, { pinned }: RunContext): Promise<ReadonlyMap<string, string>> {
+    return this.secrets.values(run.workspace_id, pinned.definition.secrets ?? []);
+  }
+
+  /** The lists of tools that limit its agent. */
+  listTools(context: RunContext): string[][] {
+    return limitTools(context, this.toolNames.all());
+  }
+
   /** What its agent is told. */
-  async messageOf(run: AutomationRunRow, means: RunMeans): Promise<string> {
-    const { pinned, delivery } = means;
+  async renderMessage(run: AutomationRunRow, context: RunContext): Promise<string> {
+    const { pinned, delivery } = context;
     const { work } = pinned.definition;
     if (work.kind !== 'agent') return '';
-    const payload = await this.payloadOf(means);
+    const payload = await this.readPayload(context);
     const prompt = await this.filledIn(work.prompt, payload, {
       trigger: { kind: run.trigger_kind },
       run: { id: run.id, scheduled_for: delivery?.scheduled_for ?? null },
     });
-    return messageOf(run, prompt, delivery, payload);
+    return joinMessage(run, prompt, delivery, payload);
   }
 
   /** To parse what is large would keep all others waiting. */
@@ -85,7 +98,7 @@ export class RunMeansReader {
  * What the agent is told: the prompt of the file, and what came in behind it, as data between fences that its sender cannot
  * know.
  */
-function messageOf(
+function joinMessage(
   run: AutomationRunRow,
   prompt: string,
   delivery: DeliveryRow | undefined,
@@ -94,11 +107,11 @@ function messageOf(
   const parts = [prompt];
   if (delivery?.scheduled_for)
     parts.push(`This run was due at ${new Date(delivery.scheduled_for).toISOString()}.`);
-  if (payload !== undefined) parts.push(inputPart(run, payload));
+  if (payload !== undefined) parts.push(renderInput(run, payload));
   return parts.join('\n\n');
 }
 
-function inputPart({ trigger_kind }: AutomationRunRow, payload: Buffer): string {
+function renderInput({ trigger_kind }: AutomationRunRow, payload: Buffer): string {
   const fence = `input-${randomBytes(9).toString('base64url')}`;
   // A character has up to four bytes.
   const text = payload.subarray(0, 4 * MAX_SHOWN + 4).toString();

@@ -4,23 +4,24 @@ import {
   OnApplicationBootstrap,
   OnModuleDestroy,
 } from '@nestjs/common';
-import { UNATTENDED_ENDS } from '../../../agents/runs/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { Leases } from '../../../platform/leases/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { DrainTimer, type DueTimer, DueTimers } from '../../../platform/schedule/index.js';
-import { AUTOMATION_RUNS_QUEUED, type AutomationRunRow, AutomationRunsStore } from '../records/index.js';
-import { AgentWork } from './agent-work.js';
+import { type AutomationRunRow, AutomationRunsStore } from '../records/automation-runs.store.js';
+import { AUTOMATION_RUNS_QUEUED } from '../records/automation-states.js';
 import { RunEnds } from './run-ends.js';
-import { NotBegun, ScriptWork } from './script-work.js';
+import { RunExecution } from './run-execution.js';
 
 /** Scripts that one process runs at once, and agents that it is about to start. */
 const MAX_AT_ONCE = 16;
 
 /** Starts the runs that wait, where their lane has room, and takes up those of dead processes. */
 @Injectable()
-export class AutomationStarter implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+export class AutomationRunWorker
+  implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown
+{
   private readonly working = new Map<string, Promise<void>>();
   /** Aborted when nothing more may begin. */
   private readonly closing = new AbortController();
@@ -28,14 +29,12 @@ export class AutomationStarter implements OnApplicationBootstrap, OnModuleDestro
   private readonly stopping = new AbortController();
   private turn: Promise<void> = Promise.resolve();
   private queued: DueTimer | undefined;
-  private ended: DueTimer | undefined;
 
   constructor(
     private readonly config: Config,
     private readonly database: Database,
     private readonly runs: AutomationRunsStore,
-    private readonly agents: AgentWork,
-    private readonly scripts: ScriptWork,
+    private readonly execution: RunExecution,
     private readonly ends: RunEnds,
     private readonly leases: Leases,
     private readonly timers: DueTimers,
@@ -52,16 +51,11 @@ export class AutomationStarter implements OnApplicationBootstrap, OnModuleDestro
       next: () => this.runs.untilNext(),
       failure: 'starting the runs of automations failed; trying again',
     });
-    this.ended = this.timers.start({
-      topic: UNATTENDED_ENDS,
-      take: () => this.agents.settle(),
-      failure: 'writing down the ends of automations failed; trying again',
-    });
   }
 
   /** What has not begun is put back, so that another process takes it. */
   async onModuleDestroy(): Promise<void> {
-    await Promise.all([this.queued?.close(), this.ended?.close()]);
+    await this.queued?.close();
     this.closing.abort(new Error('The service is stopping'));
   }
 
@@ -86,45 +80,17 @@ export class AutomationStarter implements OnApplicationBootstrap, OnModuleDestro
   }
 
   private begin(run: AutomationRunRow): void {
-    const work = this.perform(run).finally(() => {
+    const signals = { closing: this.closing.signal, stopping: this.stopping.signal };
+    const work = this.execution.execute(run, signals).finally(() => {
       this.working.delete(run.id);
       this.queued?.wake();
     });
     this.working.set(run.id, work);
   }
 
-  private async perform(run: AutomationRunRow): Promise<void> {
-    const signals = { closing: this.closing.signal, stopping: this.stopping.signal };
-    try {
-      if (run.kind === 'agent') await this.agents.start(run);
-      else await this.scripts.run(run, signals);
-    } catch (error) {
-      const isClosing = this.closing.signal.aborted;
-      if (run.kind === 'script' && !(error instanceof NotBegun)) {
-        // It is taken for lost when this process is gone.
-        this.log.warn({ err: error, automation_run_id: run.id }, 'the end of a script is not written down');
-        return;
-      }
-      if (!isClosing)
-        this.log.warn({ err: error, automation_run_id: run.id }, 'automation run did not begin, retrying');
-      await this.database
-        .transaction(unit => this.runs.putBack(unit, run.id, { isDelayed: !isClosing }))
-        .catch(fault => this.log.warn({ err: fault, automation_run_id: run.id }, 'run not put back'));
-    }
-  }
-
-  /** A script whose program had begun may have done anything by then: it is run again only where its file has `retries`. */
   private recover(): Promise<void> {
     return this.inTurn(async () => {
-      const known = [...this.working.keys()];
-      await this.database.transaction(async unit => {
-        for (const run of await this.runs.recover(unit, known))
-          await this.ends.end(unit, run, {
-            status: 'error',
-            stop_reason: 'worker_lost',
-            error: 'The process that ran it was lost; what it had done by then is done',
-          });
-      });
+      await this.ends.endLost([...this.working.keys()]);
       this.queued?.wake();
     });
   }

@@ -1,2 +1,0 @@
-export { AskedRuns, ledBy } from './asked-runs.js';
-export { RunViews } from './run-views.js';

@@ -1,1 +1,0 @@
-export { nextFires } from './next-fires.js';
