@@ -1,43 +1,39 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answerHeaders, answerTrailers } from './answer-head.js';
-import { type AnswerHead, AnswerParser } from './answer-parser.js';
-import { AnswerReader } from './answer-reader.js';
-import { valuesOf } from './fields.js';
+import { once } from 'node:events';
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import { type AnswerHead, answerHeaders, answerTrailers } from './answer-head.js';
+import { toProxyError } from './ask.js';
+import { Connection } from './connection.js';
+import { Deadline } from './deadline.js';
+import { type RawHeaders, valuesOf } from './fields.js';
 import { ProxyError } from './proxy-error.js';
-import type { AnswerGate, ForwardRules } from './request-head.js';
-import { RequestSender } from './request-sender.js';
-import type { Connection, Upstream } from './upstream.js';
+import { type AnswerGate, type ForwardRules, requestBody, requestOptions } from './request-head.js';
+import { sendBody } from './send-body.js';
+import type { Upstream } from './upstream.js';
 
-const ANSWER_MS = 120_000;
-const SILENCE_MS = 3_600_000;
-const NO_ANSWER = 'The server does not answer';
-/** Answers that are no larger go out in one piece with their head. */
-const MAX_SMALL = 8 * 1024;
+export const ANSWER_MS = 120_000;
+export const SILENCE_MS = 3_600_000;
+export const NO_ANSWER = 'The server does not answer';
 /** What may wait for the client before the server is held back. */
 const MAX_WAITING = 128 * 1024;
 /** A link in the form that `ServerResponse.writeEarlyHints` takes. */
 const HINT = /^<[^>]*>(?:\s*;\s*[^;"\s]+(?:=(")?[^;"\s]*\1)?)*$/;
+const EMPTY = Buffer.alloc(0);
 
 /** One request on one connection to the upstream, and its answer. */
 export class Exchange {
   private readonly ending = Promise.withResolvers<void>();
-  private opening: AbortController | undefined;
-  private connection: Connection | undefined;
-  private sender: RequestSender | undefined;
-  private isReused = false;
-  private isOver = false;
-  private isAborted = false;
-  private hasAnswer = false;
-  private keepAlive = false;
-  private readonly parser: AnswerParser;
-  private readonly reader: AnswerReader;
+  private readonly opening = new AbortController();
+  private readonly deadline = new Deadline(error => this.fail(error));
   private readonly gate: AnswerGate | undefined;
+  private sent: ClientRequest | undefined;
+  private stopSending: (() => void) | undefined;
+  private answer: IncomingMessage | undefined;
   /** What is not sent yet. */
   private heldHead: AnswerHead | undefined;
   /** The head is with Node, which sends it with what follows. */
   private isHeadWaiting = false;
-  private isHeadNew = false;
-  private isHeldBack = false;
+  private isOver = false;
+  private isBroken = false;
 
   constructor(
     private readonly request: IncomingMessage,
@@ -45,87 +41,58 @@ export class Exchange {
     private readonly upstream: Upstream,
     private readonly rules: ForwardRules,
   ) {
-    this.parser = new AnswerParser(request.method ?? 'GET', {
-      informational: head => this.pass(head),
-      head: head => this.begin(head),
-      body: (chunk, isLast) => this.body(chunk, isLast),
-      end: (trailers, rest) => this.end(trailers, rest),
-    });
-    this.reader = new AnswerReader(
-      this.parser,
-      fault => this.fail(fault),
-      () => this.wasRead(),
-    );
     this.gate = rules.gate?.(chunk => this.send(chunk));
   }
 
-  /** Nothing of an answer came on a connection that was used before. */
+  /** A connection that was used before broke before anything of an answer came. */
   get mayRepeat(): boolean {
-    return this.isReused && !this.parser.hasBegun && !this.isAborted;
+    const { sent, isBroken } = this;
+    const connection: unknown = sent?.socket;
+    return isBroken && sent?.reusedSocket === true && connection instanceof Connection && !connection.isHeard;
   }
 
-  /** `isNew`: on no connection that was used before. */
-  run(isNew: boolean): Promise<void> {
+  run(): Promise<void> {
     const { request, response, rules } = this;
     rules.signal?.addEventListener('abort', this.ended, { once: true });
     response.once('close', this.gone);
     if (rules.signal?.aborted) this.ended();
     else if (response.destroyed || request.destroyed) this.gone();
-    else this.connect(isNew);
+    else this.start();
     return this.ending.promise;
   }
 
-  private connect(isNew: boolean): void {
-    const kept = isNew ? undefined : this.upstream.takeIdle();
-    this.isReused = kept !== undefined;
-    if (kept) this.start(kept);
-    else void this.open();
+  private start(): void {
+    const { request, rules } = this;
+    const sent = this.upstream.ask(
+      { ...requestOptions(request, rules), opening: this.opening.signal },
+      {
+        interim: (status, headers) => this.pass(status, headers),
+        begun: (head, answer) => this.begin(head, answer),
+        failed: error => {
+          // Where it was complete, what follows does not matter.
+          if (!this.answer?.complete) this.fail(error);
+        },
+      },
+    );
+    this.sent = sent;
+    // Nothing is read of a body that cannot be sent.
+    sent.once('socket', () => {
+      if (this.isOver) return;
+      this.deadline.set(rules.silenceMs ?? SILENCE_MS, NO_ANSWER);
+      sent.once('finish', () => {
+        if (!this.answer && !this.isOver) this.deadline.set(rules.answerMs ?? ANSWER_MS, NO_ANSWER);
+      });
+      if (requestBody(request) === 0) sent.end();
+      else this.stopSending = sendBody(request, sent, bytes => this.count(bytes, 0));
+    });
   }
 
-  private async open(): Promise<void> {
-    this.opening = new AbortController();
-    try {
-      const connection = await this.upstream.open(this.opening.signal);
-      // It may have ended while there was no connection yet.
-      if (this.isOver) connection.socket.destroy();
-      else this.start(connection);
-    } catch (error) {
-      this.fail(error);
-    }
-  }
+  private readonly gone = (): void => this.fail(new ProxyError('aborted', 'The client has gone away'));
 
-  private start(connection: Connection): void {
-    const { request, rules, reader } = this;
-    this.connection = connection;
-    connection.use(reader);
-    const sent = () => {
-      if (!this.hasAnswer) reader.expect(rules.answerMs ?? ANSWER_MS, NO_ANSWER);
-    };
-    const counted = (data: Buffer) => {
-      reader.heard();
-      this.count(data.length, 0);
-    };
-    const sender = new RequestSender(request, connection.socket, rules, sent, counted);
-    this.sender = sender;
-    try {
-      sender.start();
-      if (!sender.isDone) reader.expect(rules.silenceMs ?? SILENCE_MS, NO_ANSWER);
-    } catch (error) {
-      this.fail(error);
-    }
-  }
-
-  private readonly gone = (): void => this.abort('The client has gone away');
-
-  private readonly ended = (): void => this.abort('The exchange was ended');
-
-  private readonly resume = (): void => {
-    this.isHeldBack = false;
-    this.connection?.reading.release();
-  };
+  private readonly ended = (): void => this.fail(new ProxyError('aborted', 'The exchange was ended'));
 
   /** An answer before the final one: RFC 9110, section 15.2; RFC 8297. */
-  private pass({ status, headers }: AnswerHead): void {
+  private pass(status: number, headers: RawHeaders): void {
     const { response } = this;
     if (response.headersSent || response.destroyed) return;
     // Hints are for browsers; nothing has read these.
@@ -141,14 +108,29 @@ export class Exchange {
     if (links.length > 0) this.response.writeEarlyHints({ link: links });
   }
 
-  private begin(head: AnswerHead): void {
-    if (head.status === 101)
-      throw new ProxyError('invalid', 'The server switched to a protocol that nobody asked for');
-    this.hasAnswer = true;
-    this.keepAlive = head.keepAlive && head.body !== 'close';
+  private begin(head: AnswerHead, answer: IncomingMessage): void {
+    this.answer = answer;
+    this.deadline.set(this.rules.silenceMs ?? SILENCE_MS, 'The answer stopped');
     this.heldHead = head;
-    this.isHeadNew = true;
     if (this.gate?.head(head) ?? true) this.writeHead();
+    this.relay(answer).catch((error: unknown) => this.fail(toProxyError(error)));
+  }
+
+  /** Small chunks that came at once are read as one. */
+  private async relay(answer: IncomingMessage): Promise<void> {
+    const { gate, response } = this;
+    // What came with the head is there after this.
+    await undefined;
+    // The rest may take long, and the client waits for the head.
+    if (answer.readableLength === 0 && !answer.complete) this.sendHead();
+    for await (const chunk of answer) {
+      this.count(0, chunk.length);
+      if (this.isOver) return;
+      if (gate) gate.body(chunk);
+      else this.send(chunk);
+      if (response.writableLength >= MAX_WAITING) await once(response, 'drain');
+    }
+    this.end(answer.rawTrailers);
   }
 
   private writeHead(): void {
@@ -161,49 +143,20 @@ export class Exchange {
     this.isHeadWaiting = true;
   }
 
-  /** All that came at once was read: what follows may take long, and the client waits for the head. */
-  private wasRead(): void {
-    if (this.isOver || !this.isHeadNew) return;
-    this.isHeadNew = false;
-    this.reader.expect(this.rules.silenceMs ?? SILENCE_MS, 'The answer stopped');
-    this.sendHead();
-  }
-
   private sendHead(): void {
-    if (!this.isHeadWaiting) return;
-    this.isHeadWaiting = false;
-    this.response.flushHeaders();
-  }
-
-  private body(chunk: Buffer, isLast: boolean): void {
-    this.count(0, chunk.length);
-    if (this.isOver) return;
-    if (this.gate) this.gate.body(chunk);
-    else if (isLast && this.isHeadWaiting && chunk.length <= MAX_SMALL) this.sendWhole(chunk);
-    else this.send(chunk);
-  }
-
-  /** All of an answer: as text, which Node sends in one piece with the head. */
-  private sendWhole(body: Buffer): void {
-    this.isHeadWaiting = false;
-    this.response.end(body.toString('latin1'), 'latin1');
+    // Not `flushHeaders`, which encodes it in UTF-8.
+    if (this.isHeadWaiting) this.send(EMPTY);
   }
 
   private send(chunk: Buffer): void {
-    const { response } = this;
-    if (response.destroyed) return;
+    if (this.response.destroyed) return;
     this.writeHead();
     this.isHeadWaiting = false;
-    // A gate may keep what it sends.
-    const isTaken =
-      this.gate || chunk.length < MAX_SMALL ? response.write(chunk) : writeOnce(response, chunk);
-    if (isTaken || response.writableLength < MAX_WAITING || this.isHeldBack) return;
-    this.isHeldBack = true;
-    this.connection?.reading.hold();
-    response.once('drain', this.resume);
+    this.response.write(chunk);
   }
 
   private count(out: number, back: number): void {
+    this.deadline.renew();
     try {
       this.rules.onBytes?.(out, back);
     } catch (error) {
@@ -211,63 +164,35 @@ export class Exchange {
     }
   }
 
-  private end(trailers: readonly string[], rest: Buffer): void {
+  private end(trailers: RawHeaders): void {
     if (this.isOver) return;
+    const sent = answerTrailers(trailers);
     this.gate?.end(trailers);
     this.writeHead();
-    const sent = answerTrailers(trailers);
     if (sent.length > 0) this.response.addTrailers(sent);
     this.response.end();
-    // Where the request is not sent whole, or more came than was asked for, the next answer could be mistaken.
-    if (this.keepAlive && rest.length === 0 && this.sender?.isDone) this.giveBack();
-    else this.drop();
-    this.ending.resolve();
-  }
-
-  private giveBack(): void {
     this.settle();
-    if (this.connection) this.upstream.release(this.connection);
-  }
-
-  private abort(message: string): void {
-    this.isAborted = true;
-    this.fail(new ProxyError('aborted', message));
+    this.ending.resolve();
   }
 
   private fail(error: unknown): void {
     if (this.isOver) return;
+    this.isBroken = error instanceof ProxyError && error.fault === 'closed';
     // Where an answer has begun, its reader sees that it broke off.
     this.sendHead();
-    this.drop();
+    this.settle();
+    this.opening.abort();
     this.ending.reject(error);
   }
 
-  private drop(): void {
-    this.settle();
-    this.opening?.abort();
-    this.connection?.socket.destroy();
-  }
-
   private settle(): void {
-    const { response } = this;
     this.isOver = true;
-    this.reader.stopWaiting();
+    this.deadline.clear();
     this.gate?.stop();
     this.rules.signal?.removeEventListener('abort', this.ended);
-    response.off('close', this.gone);
-    if (this.isHeldBack) response.off('drain', this.resume);
-    this.sender?.stop();
+    this.response.off('close', this.gone);
+    this.stopSending?.();
+    // Does nothing where the request was sent whole and its answer read: the agent has the connection then.
+    this.sent?.destroy();
   }
-}
-
-/**
- * Writes bytes that are of no use afterwards: their memory is freed at once. Left to the garbage collector, 64 MiB of them make it
- * look through the whole heap.
- */
-function writeOnce(response: ServerResponse, chunk: Buffer): boolean {
-  const { buffer } = chunk;
-  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== chunk.length) return response.write(chunk);
-  return response.write(chunk, error => {
-    if (!error) buffer.transfer(0);
-  });
 }

@@ -1,9 +1,6 @@
-import { ProxyError } from './proxy-error.js';
-
 /** Names and values in turn, as Node's `rawHeaders` are. */
 export type RawHeaders = readonly string[];
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Visible characters, spaces, tabs and bytes above ASCII (RFC 9110, section 5.5). */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
@@ -39,7 +36,6 @@ const NO_TRAILER = new Set([
   'www-authenticate',
 ]);
 
-export const isToken = (text: string): boolean => TOKEN.test(text);
 export const isFieldValue = (text: string): boolean => VALUE.test(text);
 
 /** All values of a field, in order. */
@@ -70,29 +66,3 @@ export function endsHere(headers: RawHeaders): (name: string) => boolean {
 }
 
 export const isAllowedInTrailers = (name: string): boolean => !HOP_BY_HOP.has(name) && !NO_TRAILER.has(name);
-
-/** The fields of `text`, lines that end with CRLF. Throws ProxyError (`invalid`) for whatever RFC 9112, section 5, has not. */
-export function parseFields(text: string): string[] {
-  const fields: string[] = [];
-  if (text === '') return fields;
-  for (const line of text.split('\r\n')) {
-    const colon = line.indexOf(':');
-    const name = line.slice(0, Math.max(0, colon));
-    // A line that begins with a space would go on with the one before (obs-fold): no name is empty or has spaces.
-    if (!isToken(name)) throw new ProxyError('invalid', 'A header of the answer has no valid name');
-    const value = trim(line, colon + 1);
-    if (!isFieldValue(value))
-      throw new ProxyError('invalid', `The header ${name} of the answer has a control character in it`);
-    fields.push(name, value);
-  }
-  return fields;
-}
-
-function trim(line: string, from: number): string {
-  let start = from;
-  let end = line.length;
-  const isBlank = (at: number) => line.charCodeAt(at) === 0x20 || line.charCodeAt(at) === 0x09;
-  while (start < end && isBlank(start)) start++;
-  while (end > start && isBlank(end - 1)) end--;
-  return line.slice(start, end);
-}

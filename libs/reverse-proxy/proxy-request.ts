@@ -5,13 +5,8 @@ import { ProxyError } from './proxy-error.js';
 import { type ForwardRules, requestFault } from './request-head.js';
 import type { Upstream } from './upstream.js';
 
-/** Whether a request of a client's connection is under way, and those that wait for its end. */
-interface Turn {
-  isTaken: boolean;
-  readonly waiting: (() => void)[];
-}
-
-const turns = new WeakMap<Socket, Turn>();
+/** The last request of each client's connection: the next one begins when it has ended. */
+const turns = new WeakMap<Socket, Promise<void>>();
 
 /**
  * Sends a request on to `upstream` and its answer back, each piece as it comes. Resolves when the answer was sent.
@@ -29,25 +24,13 @@ export async function proxyRequest(
 ): Promise<void> {
   const fault = requestFault(request);
   if (fault !== undefined) throw new ProxyError('request', fault);
-  const turn = turnOf(request.socket);
-  if (turn.isTaken) await new Promise<void>(resolve => turn.waiting.push(resolve));
-  turn.isTaken = true;
-  try {
-    await exchange(request, response, upstream, rules);
-  } finally {
-    const next = turn.waiting.shift();
-    if (next) next();
-    else turn.isTaken = false;
-  }
-}
-
-function turnOf(socket: Socket): Turn {
-  let turn = turns.get(socket);
-  if (!turn) {
-    turn = { isTaken: false, waiting: [] };
-    turns.set(socket, turn);
-  }
-  return turn;
+  const before = turns.get(request.socket);
+  const turn = exchange(request, response, upstream, rules, before);
+  turns.set(
+    request.socket,
+    turn.catch(() => {}),
+  );
+  await turn;
 }
 
 async function exchange(
@@ -55,16 +38,19 @@ async function exchange(
   response: ServerResponse,
   upstream: Upstream,
   rules: ForwardRules,
+  before: Promise<void> | undefined,
 ): Promise<void> {
+  await before;
   let first: unknown;
-  for (let isNew = false; ; isNew = true) {
+  for (;;) {
     const exchange = new Exchange(request, response, upstream, rules);
     try {
-      return await exchange.run(isNew);
+      return await exchange.run();
     } catch (error) {
       // The upstream may have closed an idle connection just when it was used: RFC 9112, section 9.3.1.
-      if (!isNew && exchange.mayRepeat && isRepeatable(request)) {
+      if (first === undefined && exchange.mayRepeat && isRepeatable(request)) {
         first = error;
+        upstream.endIdle();
         continue;
       }
       if (response.headersSent) response.destroy();

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
-import type { AnswerHead } from './answer-parser.js';
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import type { AnswerHead } from './answer-head.js';
 import { endsHere, isFieldValue, membersOf, valuesOf } from './fields.js';
 
 /** How a request and its answer are changed on their way. */
@@ -80,43 +80,52 @@ export function requestBody({ rawHeaders }: IncomingMessage): number | 'chunked'
   return Number(valuesOf(rawHeaders, 'content-length')[0] ?? 0);
 }
 
-/** The head to send to the upstream, of a request without {@link requestFault}. With `upgrade`, it asks for that protocol. */
-export function requestHead(request: IncomingMessage, rules: ForwardRules, upgrade?: string): string {
+/** What to send to the upstream, of a request without {@link requestFault}. With `upgrade`, it asks for that protocol. */
+export function requestOptions(
+  request: IncomingMessage,
+  rules: ForwardRules,
+  upgrade?: string,
+): RequestOptions {
   const { method = 'GET', url = '/', rawHeaders } = request;
   const { added = [], requestHeader = (_name, value) => value } = rules;
   const own = added.filter((_text, at) => at % 2 === 0).map(name => name.toLowerCase());
   const ends = endsHere(rawHeaders);
   const isForged = (name: string) => !rules.isPeerTrusted && SAID_BY_PROXIES.test(name);
   const takesTrailers = membersOf(rawHeaders, 'te').includes('trailers');
-  let head = `${method} ${url} HTTP/1.1\r\nHost: ${rules.host ?? request.headers.host ?? ''}\r\n`;
+  const headers = ['Host', rules.host ?? request.headers.host ?? ''];
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const written = rawHeaders[at] ?? '';
     const name = written.toLowerCase();
     if (name === 'host' || own.includes(name) || FORWARDED.has(name) || ends(name) || isForged(name))
       continue;
     const value = requestHeader(name, rawHeaders[at + 1] ?? '');
-    if (value !== undefined && isFieldValue(value)) head += `${written}: ${value}\r\n`;
+    if (value !== undefined && isFieldValue(value)) headers.push(written, value);
   }
-  for (let at = 0; at < added.length; at += 2) head += `${added[at]}: ${added[at + 1]}\r\n`;
-  if (!rules.isOutbound) head += forwarded(request, rules);
-  if (takesTrailers) head += 'TE: trailers\r\n';
-  if (valuesOf(rawHeaders, 'transfer-encoding').length > 0) head += 'Transfer-Encoding: chunked\r\n';
-  head += upgrade
-    ? `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`
-    : `Connection: ${takesTrailers ? 'keep-alive, TE' : 'keep-alive'}\r\n`;
-  return `${head}\r\n`;
+  headers.push(...added);
+  if (!rules.isOutbound) headers.push(...forwardedHeaders(request, rules));
+  if (takesTrailers) headers.push('TE', 'trailers');
+  if (valuesOf(rawHeaders, 'transfer-encoding').length > 0) headers.push('Transfer-Encoding', 'chunked');
+  if (upgrade) headers.push('Connection', 'Upgrade', 'Upgrade', upgrade);
+  else headers.push('Connection', takesTrailers ? 'keep-alive, TE' : 'keep-alive');
+  return { method, path: url, headers };
 }
 
-function forwarded({ headers, socket }: IncomingMessage, { scheme, isPeerTrusted }: ForwardRules): string {
+function forwardedHeaders(
+  { headers, socket }: IncomingMessage,
+  { scheme, isPeerTrusted }: ForwardRules,
+): string[] {
   const peer = socket.remoteAddress ?? 'unknown';
-  const of = (name: string) => {
+  const trusted = (name: string) => {
     const value = isPeerTrusted ? headers[name] : undefined;
     return typeof value === 'string' && isFieldValue(value) ? value : undefined;
   };
-  const before = of('x-forwarded-for');
-  return (
-    `X-Forwarded-For: ${before ? `${before}, ` : ''}${peer}\r\n` +
-    `X-Forwarded-Proto: ${of('x-forwarded-proto') ?? scheme}\r\n` +
-    `X-Forwarded-Host: ${of('x-forwarded-host') ?? headers.host ?? ''}\r\n`
-  );
+  const before = trusted('x-forwarded-for');
+  return [
+    'X-Forwarded-For',
+    before ? `${before}, ${peer}` : peer,
+    'X-Forwarded-Proto',
+    trusted('x-forwarded-proto') ?? scheme,
+    'X-Forwarded-Host',
+    trusted('x-forwarded-host') ?? headers.host ?? '',
+  ];
 }

@@ -23,11 +23,7 @@ export class ProxyBench {
   rules: ForwardRules = { scheme: 'http' };
 
   constructor() {
-    this.upstream = new Upstream(async () => {
-      const socket = net.connect({ port: this.backPort, host: '127.0.0.1', allowHalfOpen: true });
-      await once(socket, 'connect');
-      return socket;
-    });
+    this.upstream = new Upstream(() => this.connect());
   }
 
   static async start(): Promise<ProxyBench> {
@@ -65,6 +61,13 @@ export class ProxyBench {
 
   get port(): number {
     return (this.front.address() as AddressInfo).port;
+  }
+
+  /** A connection to the server. */
+  async connect(): Promise<Socket> {
+    const socket = net.connect({ port: this.backPort, host: '127.0.0.1', allowHalfOpen: true });
+    await once(socket, 'connect');
+    return socket;
   }
 
   /** How the server behaves towards each connection from now on. */

@@ -3,9 +3,8 @@ import { on, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ChunkedBody } from './chunked-body.js';
+import { Connection, TURN_BYTES } from './connection.js';
 import { statusOf } from './index.js';
-import { ReadLimiter, TURN_BYTES } from './read-limiter.js';
 import { ProxyBench } from './reverse-proxy.fixture.js';
 
 let bench: ProxyBench;
@@ -284,7 +283,7 @@ describe('an answer', () => {
 
   it('has its trailers passed on, but for those that mean something before the body', async () => {
     bench.answer(
-      'HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 7\r\nSet-Cookie: a=1\r\nContent-Length: 9\r\n\r\n',
+      'HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 7\r\nSet-Cookie: a=1\r\nContent-Type: a/b\r\n\r\n',
     );
     expect(bodyOf(await bench.get())).toBe('2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n');
   });
@@ -371,16 +370,38 @@ describe('an answer', () => {
     client.destroy();
   });
 
-  it('in chunks of one byte goes on in few pieces', () => {
-    const body = new ChunkedBody();
-    const pieces: Buffer[] = [];
-    const take = (piece: Buffer) => void pieces.push(piece);
-    const text = [...'0123456789'].map(one => `1\r\n${one}\r\n`).join('');
-    const large = `2000\r\n${'y'.repeat(0x2000)}\r\n`;
-    expect(body.write(Buffer.from(`${text}${large}${text}3\r\nab`), take)).toBeUndefined();
-    expect(body.write(Buffer.from(`c\r\n${text}0\r\n\r\nrest`), take)?.rest.toString()).toBe('rest');
-    const digits = '0123456789';
-    expect(pieces.map(String)).toEqual([digits, `${'y'.repeat(0x2000)}${digits}ab`, `c${digits}`]);
+  it('in chunks of one byte goes on in few pieces', async () => {
+    const digits = '0123456789'.repeat(10);
+    const many = [...digits].map(one => `1\r\n${one}\r\n`).join('');
+    bench.answer(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${many}0\r\n\r\n`);
+    const body = bodyOf(await bench.get());
+    const sizes = body.match(/^[0-9a-f]+(?=\r\n)/gm) ?? [];
+    expect(sizes.length).toBeLessThan(10);
+    expect(body.replaceAll(/(^|\r\n)[0-9a-f]+\r\n/g, '')).toMatch(new RegExp(`^${digits}(\r\n)?$`));
+  });
+
+  it('without end, in chunks of one byte, leaves others their turn', async () => {
+    bench.answerBy(socket => {
+      socket.on('data', head => {
+        if (head.toString().startsWith('GET /other'))
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+        else {
+          socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+          const many = Buffer.from('1\r\nx\r\n'.repeat(20_000));
+          const more = () => {
+            while (!socket.destroyed && socket.write(many));
+          };
+          socket.on('drain', more);
+          more();
+        }
+      });
+    });
+    const client = await bench.client();
+    client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(client, 'data');
+    client.resume();
+    for (let n = 0; n < 3; n++) expect(bodyOf(await bench.get('/other'))).toBe('ok');
+    client.destroy();
   });
 
   it.each([
@@ -429,6 +450,33 @@ describe('an answer', () => {
     expect((await once(client, 'data')).toString()).toBe('body');
   });
 
+  it('keeps the bytes of its headers, also where its body takes long', async () => {
+    bench.answerBy(socket => {
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 200 OK\r\nX-Name: Zo\xeb\r\nContent-Length: 4\r\n\r\n', 'latin1'),
+      );
+    });
+    const client = await bench.client();
+    client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [bytes] = await once(client, 'data');
+    expect(bytes.toString('latin1')).toContain('X-Name: Zo\xeb\r\n');
+  });
+
+  it('before its request is sent whole is passed on, and its connection not used again', async () => {
+    bench.answerBy(socket => {
+      socket.once('data', () => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno'));
+    });
+    const client = await bench.client();
+    client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello');
+    expect((await once(client, 'data')).toString()).toMatch(/^HTTP\/1\.1 413 [\s\S]*no$/);
+    await closed(bench.connections[0]);
+    // The rest of the first is dropped.
+    client.write('worldGET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    bench.answer('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    expect((await once(client, 'data')).toString()).toMatch(/^HTTP\/1\.1 200 [\s\S]*ok$/);
+    expect(bench.connections).toHaveLength(2);
+  });
+
   it('is passed on piece by piece', async () => {
     bench.answerBy(socket => {
       socket.once('data', () =>
@@ -470,8 +518,15 @@ describe('an answer', () => {
     ['a line that is no header', `${ok}garbage\r\n\r\n`],
     ['no status line', 'hello\r\n\r\n'],
     ['another version', 'HTTP/2 200 OK\r\n\r\n'],
+    ['version 2.0', 'HTTP/2.0 200 OK\r\n\r\n'],
+    ['version 0.9', 'HTTP/0.9 200 OK\r\n\r\n'],
     ['a status of four digits', 'HTTP/1.1 2000 OK\r\n\r\n'],
     ['a status that there is not', 'HTTP/1.1 099 No\r\n\r\n'],
+    ['a status beyond 599', 'HTTP/1.1 600 No\r\n\r\n'],
+    ['a control character in its reason', 'HTTP/1.1 200 O\x01K\r\n\r\n'],
+    ['a length of sixteen digits', `${ok}Content-Length: 9999999999999999\r\n\r\nok`],
+    ['chunked twice', `${ok}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['a switch of protocols that names none', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
     [
       'a switch of protocols',
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n',
@@ -497,6 +552,8 @@ describe('an answer', () => {
     ['less data than it says', `${chunked}5\r\nok\r\n0\r\n\r\n`],
     ['a size line without an end', `${chunked}2;${'a'.repeat(2000)}`],
     ['an invalid trailer', `${chunked}2\r\nok\r\n0\r\nX A: b\r\n\r\n`],
+    ['a length in its trailers', `${chunked}2\r\nok\r\n0\r\nContent-Length: 2\r\n\r\n`],
+    ['too many trailers', `${chunked}2\r\nok\r\n0\r\n${'a:\r\n'.repeat(300)}\r\n`],
     ['trailers without an end', `${chunked}2\r\nok\r\n0\r\n${'X-A: b\r\n'.repeat(4000)}`],
     ['the end of the connection', `${chunked}2\r\no`],
   ])('of chunks with %s does not end as if it were whole', async (_what, text) => {
@@ -527,7 +584,9 @@ describe('an answer', () => {
   ])('with more bytes %s is never taken for the next', async (_where, text, method = 'GET') => {
     bench.answer(text);
     const first = await bench.exchange(`${method} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    expect(first).toMatch(/^HTTP\/1\.1 (?:200|304) /);
     expect(first).not.toContain('forged');
+    expect(faults()).toEqual([]);
     bench.answer(`${ok}Content-Length: 4\r\n\r\nnext`);
     expect(bodyOf(await bench.get())).toBe('next');
     expect(bench.connections).toHaveLength(2);
@@ -551,6 +610,22 @@ describe('connections', () => {
     bench.answer(answer);
     for (let n = 0; n < 5; n++) expect(bodyOf(await bench.get())).toBe('ok');
     expect(bench.connections).toHaveLength(1);
+  });
+
+  it('are used again after an answer of unknown length, and not after one that says so', async () => {
+    for (const [head, count] of [
+      ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n', 1],
+      ['HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok', 2],
+      ['HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 2],
+    ] as const) {
+      bench.upstream.endIdle();
+      bench.answer(head);
+      const before = bench.connections.length;
+      await bench.get();
+      await bench.get();
+      expect(bench.connections.length - before).toBe(count);
+    }
+    await closed(bench.connections.at(-1));
   });
 
   it.each(['GET', 'HEAD'])('that broke while they were idle are replaced, and %s repeated', async method => {
@@ -620,23 +695,20 @@ describe('connections', () => {
   });
 
   it('wait for the next turn of the event loop once they have brought much', async () => {
-    const source = new PassThrough();
-    source.on('data', () => {});
-    const reading = new ReadLimiter(source);
-    const nextTurn = () => new Promise(setImmediate);
-    reading.count(TURN_BYTES - 1);
-    expect(source.isPaused()).toBe(false);
-    reading.count(1);
-    reading.release();
-    expect(source.isPaused()).toBe(true);
-    await nextTurn();
-    expect(source.isPaused()).toBe(false);
-    reading.count(TURN_BYTES);
-    reading.hold();
-    await nextTurn();
-    expect(source.isPaused()).toBe(true);
-    reading.release();
-    expect(source.isPaused()).toBe(false);
+    const PIECE = 16 * 1024;
+    const source = new PassThrough({ highWaterMark: 16 * TURN_BYTES });
+    let read = 0;
+    new Connection(source).on('data', bytes => {
+      read += bytes.length;
+    });
+    for (let sent = 0; sent < 8 * TURN_BYTES; sent += PIECE) source.write(Buffer.alloc(PIECE));
+    let most = 0;
+    for (let before = 0; read < 8 * TURN_BYTES; before = read) {
+      await new Promise(setImmediate);
+      most = Math.max(most, read - before);
+    }
+    // The first comes with a turn that had begun.
+    expect(most).toBeLessThanOrEqual(2 * TURN_BYTES);
   });
 
   it('of readers that are slow hold back the server', async () => {
@@ -699,8 +771,7 @@ describe('connections', () => {
 describe('the status of a server', () => {
   const statusAt = async (serve: (socket: Socket) => void, signal = AbortSignal.timeout(100_000)) => {
     bench.answerBy(serve);
-    const socket = await bench.upstream.open(signal);
-    return statusOf(socket.socket, { path: '/health?x=1', host: 'localhost:3000', signal });
+    return statusOf(await bench.connect(), { path: '/health?x=1', host: 'localhost:3000', signal });
   };
 
   it('is known once its head is there', async () => {

@@ -20,7 +20,7 @@ const standing = 'src/publishing/exposure/link-access.ts';
 const rehearsing = { specs: ['test/contracts/dry-run'], tests: 'does nothing' };
 const doubting = { specs: ['test/e2e/agents/delivery'], tests: 'a run whose sender' };
 const links = 'src/publishing/share/links/share-links.store.ts';
-const parser = 'libs/reverse-proxy/answer-parser.ts';
+const interim = 'libs/reverse-proxy/ask.ts';
 const proxying = tests => ({ specs: ['libs/reverse-proxy/reverse-proxy'], tests });
 const egress = tests => ({ specs: ['src/workspaces/egress/egress-proxy'], tests });
 const polls = 'src/identity/oauth/artifacts/artifacts.store.ts';
@@ -354,7 +354,7 @@ export const MUTANTS = [
   [polls, 'coalesce(poll_seconds, ${POLL_SECONDS}) + ${SLOWER_BY_SECONDS}', '${POLL_SECONDS}', pace],
   [polls, 'polled_at is null or\n', 'true or\n', pace],
   // What a server, a visitor or a sandbox may hold of the service.
-  [parser, 'if (++this.interim > MAX_INTERIM)', 'if (false)', proxying('eight others|without end')],
+  [interim, 'if (++interim > MAX_INTERIM)', 'if (false)', proxying('eight others|without end')],
   [
     'libs/reverse-proxy/upgrade-client.ts',
     'if (!this.isLeaving) this.socket.destroy();',
