@@ -23,7 +23,7 @@ const links = 'src/publishing/share/links/share-links.store.ts';
 const interim = 'libs/reverse-proxy/ask.ts';
 const proxying = tests => ({ specs: ['libs/reverse-proxy/reverse-proxy'], tests });
 const egress = tests => ({ specs: ['src/workspaces/egress/egress-proxy'], tests });
-const polls = 'src/identity/oauth/artifacts/artifacts.store.ts';
+const polls = 'src/identity/oauth/storage/artifacts.store.ts';
 const spending = 'src/identity/billing/ledger.store.ts';
 const queue = 'src/agents/runs/run-queue.store.ts';
 const guard = 'src/platform/credentials/credential.guard.ts';

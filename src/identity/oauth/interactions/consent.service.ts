@@ -6,9 +6,9 @@ import { Database, newId } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { OrganizationsStore } from '../../organizations/index.js';
 import { SignInsStore } from '../../page-sessions/index.js';
-import { ClientsStore } from '../clients/clients.store.js';
 import { GrantsStore } from '../grants/grants.store.js';
 import { type ConsentChoice, type WorkspaceGroup } from '../pages/consent-page.js';
+import { ClientsStore } from '../storage/clients.store.js';
 import { type ConsentRequest } from './interaction.js';
 import { ChoosableWorkspace, WorkspaceChoices } from './workspace-choices.js';
 

@@ -1,8 +1,8 @@
 import { type Configuration, errors } from 'oidc-provider';
 import { LINE } from '../../../platform/dto/index.js';
-import { isServiceAccountClient } from '../clients/clients.store.js';
 import { OAUTH_ROUTES } from '../pages/pages.js';
 import { DEFAULT_SCOPES, OFFERED_SCOPES } from '../scopes/scopes.js';
+import { isServiceAccountClient } from '../storage/clients.store.js';
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 const MAX_REDIRECTS = 20;

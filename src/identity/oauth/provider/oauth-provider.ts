@@ -11,13 +11,13 @@ import { Log } from '../../../platform/log/index.js';
 import { Vault } from '../../../platform/vault/index.js';
 import { Quotas } from '../../auth/index.js';
 import { SignInsStore } from '../../page-sessions/index.js';
-import { OAuthAdapters } from '../adapters/adapters.js';
-import { ArtifactsStore, POLL_SECONDS } from '../artifacts/artifacts.store.js';
-import { isServiceAccountClient, ServiceAccountClients } from '../clients/clients.store.js';
 import { type KeyRing, SigningKeys } from '../keys/signing-keys.js';
 import { OAUTH_ROUTES } from '../pages/pages.js';
 import { OAuthResources } from '../scopes/oauth-resources.js';
 import { ADVERTISED_SCOPES } from '../scopes/scopes.js';
+import { ArtifactsStore, POLL_SECONDS } from '../storage/artifacts.store.js';
+import { isServiceAccountClient, ServiceAccountClients } from '../storage/clients.store.js';
+import { OAuthAdapters } from './adapters.js';
 import { configurationOf } from './provider-configuration.js';
 
 const SLOW_DOWN = {

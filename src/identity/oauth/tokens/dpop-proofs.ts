@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTVerifyResult, jwtVerify } from 'jose';
-import { ArtifactsStore } from '../artifacts/artifacts.store.js';
+import { ArtifactsStore } from '../storage/artifacts.store.js';
 
 const DPOP_ALGORITHMS = ['ES256', 'Ed25519', 'EdDSA'];
 /** How far the clock of a client may be off, and how long a proof is remembered. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type JWTPayload } from 'jose';
 import { type AdapterPayload } from 'oidc-provider';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
-import { ArtifactsStore } from '../artifacts/artifacts.store.js';
+import { ArtifactsStore } from '../storage/artifacts.store.js';
 
 /** How long an access token lives. What it may do is looked up at every use, so a revoked one ends at once. */
 export const ACCESS_TOKEN_SECONDS = 3600;

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { validate as isUuid } from 'uuid';
 import { hashSecret } from '../../../platform/access/index.js';
-import { ArtifactsStore, type StoredArtifact } from '../artifacts/artifacts.store.js';
-import { ClientsStore, isServiceAccountClient, ServiceAccountClients } from '../clients/clients.store.js';
 import { GrantsStore } from '../grants/grants.store.js';
+import { ArtifactsStore, type StoredArtifact } from '../storage/artifacts.store.js';
+import { ClientsStore, isServiceAccountClient, ServiceAccountClients } from '../storage/clients.store.js';
 import { TokenHandles } from '../tokens/token-handles.js';
 
 /** A refresh token that was traded already still works for so long: clients refresh in several places at once (OAuth 2.1 section 4.3.1). */
