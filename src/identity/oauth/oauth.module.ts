@@ -15,8 +15,10 @@ import { WorkspaceChoices } from './interactions/workspace-choices.js';
 import { SigningKeys } from './keys/signing-keys.js';
 import { SigningKeysStore } from './keys/signing-keys.store.js';
 import { OAuthAdapters } from './provider/adapters.js';
+import { ClientDocuments } from './provider/client-documents.js';
 import { OAuthController, WellKnownController } from './provider/oauth.controller.js';
 import { OAuthProvider } from './provider/oauth-provider.js';
+import { ProviderConfiguration } from './provider/provider-configuration.js';
 import { OAuthResources } from './scopes/oauth-resources.js';
 import { ArtifactsStore } from './storage/artifacts.store.js';
 import { ClientsStore, ServiceAccountClients } from './storage/clients.store.js';
@@ -39,6 +41,8 @@ import { TokenOwnersStore } from './tokens/token-owners.store.js';
     GrantsStore,
     GrantsService,
     OAuthAdapters,
+    ClientDocuments,
+    ProviderConfiguration,
     OAuthProvider,
     ConsentService,
     ConsentPages,

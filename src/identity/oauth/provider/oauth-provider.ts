@@ -2,23 +2,16 @@ import { timingSafeEqual } from 'node:crypto';
 import { type EventEmitter } from 'node:events';
 import { Injectable } from '@nestjs/common';
 import { type KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { hashSecret } from '../../../platform/access/index.js';
-import { Config } from '../../../platform/config/index.js';
-import { TooManyRequests } from '../../../platform/errors/index.js';
-import { requestOrigin } from '../../../platform/http/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { Vault } from '../../../platform/vault/index.js';
-import { Quotas } from '../../auth/index.js';
-import { SignInsStore } from '../../page-sessions/index.js';
 import { type KeyRing, SigningKeys } from '../keys/signing-keys.js';
 import { OAUTH_ROUTES } from '../pages/pages.js';
 import { OAuthResources } from '../scopes/oauth-resources.js';
 import { ADVERTISED_SCOPES } from '../scopes/scopes.js';
 import { ArtifactsStore, POLL_SECONDS } from '../storage/artifacts.store.js';
 import { isServiceAccountClient, ServiceAccountClients } from '../storage/clients.store.js';
-import { OAuthAdapters } from './adapters.js';
-import { configurationOf } from './provider-configuration.js';
+import { ProviderConfiguration } from './provider-configuration.js';
 
 const SLOW_DOWN = {
   error: 'slow_down',
@@ -41,8 +34,6 @@ function keepPace(provider: Provider, artifacts: ArtifactsStore): void {
   });
 }
 
-/** Metadata documents that one address may have fetched in an hour: each is a request of ours to an address of its choice. */
-const MAX_DOCUMENTS_PER_HOUR = 200;
 const DISCOVERY = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 
 /** The authorization server: oidc-provider, set up with the keys of now. It holds no state, so a new one costs nothing. */
@@ -51,16 +42,12 @@ export class OAuthProvider {
   private built: { ring: KeyRing; cookieKeys: string; provider: Provider } | undefined;
 
   constructor(
-    private readonly config: Config,
     private readonly resources: OAuthResources,
+    private readonly configuration: ProviderConfiguration,
     private readonly keys: SigningKeys,
     private readonly vault: Vault,
-    private readonly adapters: OAuthAdapters,
     private readonly artifacts: ArtifactsStore,
     private readonly serviceAccounts: ServiceAccountClients,
-    private readonly signIns: SignInsStore,
-    private readonly quotas: Quotas,
-    private readonly outgoing: GuardedFetch,
     private readonly log: Log,
   ) {}
 
@@ -77,21 +64,7 @@ export class OAuthProvider {
   }
 
   private build(ring: KeyRing, cookieKeys: string[]): Provider {
-    const provider = new Provider(
-      this.resources.issuer,
-      configurationOf({
-        resources: this.resources,
-        keys: ring,
-        adapter: this.adapters.of,
-        fetch: (url, options) => this.outgoing.fetch(String(url), options as RequestInit),
-        cookieKeys,
-        sessionSeconds: this.config.refreshTokenSeconds,
-        admitDocument: () => this.admitDocument(),
-        isSignedIn: (accountId, signIn) => this.signIns.isOpen(accountId, signIn),
-        accountExists: accountId => this.signIns.accountExists(accountId),
-        keyOfRequest: request => this.serviceAccounts.keyOf(request),
-      }),
-    );
+    const provider = new Provider(this.resources.issuer, this.configuration.with(ring, cookieKeys));
     // Each request comes with the scheme of the public address, see `forward`.
     provider.proxy = true;
     this.compareSecrets(provider);
@@ -102,17 +75,6 @@ export class OAuthProvider {
     // Koa's own, of which the types know nothing.
     (provider as EventEmitter).on('error', report);
     return provider;
-  }
-
-  private async admitDocument(): Promise<boolean> {
-    try {
-      const address = requestOrigin()?.address ?? '';
-      await this.quotas.spendOfAddress('oauth-document', address, MAX_DOCUMENTS_PER_HOUR);
-      return true;
-    } catch (error) {
-      if (error instanceof TooManyRequests) return false;
-      throw error;
-    }
   }
 
   /**

@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import {
   type Client,
   type Configuration,
@@ -8,6 +9,8 @@ import {
   type interactionPolicy as Policy,
 } from 'oidc-provider';
 import { randomSecret } from '../../../platform/access/index.js';
+import { Config } from '../../../platform/config/index.js';
+import { SignInsStore } from '../../page-sessions/index.js';
 import { type KeyRing, SIGNING_ALGORITHM } from '../keys/signing-keys.js';
 import {
   deviceCodePage,
@@ -18,28 +21,13 @@ import {
   OAUTH_ROUTES,
   sendOnKoa,
 } from '../pages/pages.js';
-import { type OAuthResources } from '../scopes/oauth-resources.js';
+import { OAuthResources } from '../scopes/oauth-resources.js';
 import { OFFERED_SCOPES } from '../scopes/scopes.js';
+import { ServiceAccountClients } from '../storage/clients.store.js';
 import { ACCESS_TOKEN_SECONDS } from '../tokens/token-handles.js';
+import { OAuthAdapters } from './adapters.js';
+import { ClientDocuments } from './client-documents.js';
 import { CLIENT_DEFAULTS, CLIENT_RULES } from './client-rules.js';
-
-/** What the authorization server is made of. */
-interface ProviderParts {
-  readonly resources: OAuthResources;
-  readonly keys: KeyRing;
-  readonly adapter: NonNullable<Configuration['adapter']>;
-  readonly fetch: NonNullable<Configuration['fetch']>;
-  /** The first signs, all of them verify. */
-  readonly cookieKeys: string[];
-  readonly sessionSeconds: number;
-  /** Whether the client at work may have its metadata document fetched. */
-  readonly admitDocument: () => Promise<boolean>;
-  /** Whether the sign-in that a browser session stands on goes on. */
-  readonly isSignedIn: (accountId: string, signIn: string | undefined) => Promise<boolean>;
-  readonly accountExists: (accountId: string) => Promise<boolean>;
-  /** The API key that the request at work authenticated with as a service account. */
-  readonly keyOfRequest: (request: object) => string | undefined;
-}
 
 type Features = NonNullable<Configuration['features']>;
 
@@ -48,7 +36,7 @@ const ownToken = (_ctx: unknown, client: Client, token: { clientId?: string }) =
   token.clientId === client.clientId;
 
 /** What the authorization server can do, and how. What is not named is off. */
-function featuresOf(parts: ProviderParts): Features {
+function featuresOf(documents: ClientDocuments, resources: OAuthResources, keys: KeyRing): Features {
   return {
     devInteractions: { enabled: false },
     userinfo: { enabled: false },
@@ -67,10 +55,10 @@ function featuresOf(parts: ProviderParts): Features {
     clientIdMetadataDocument: {
       enabled: true,
       ack: 'draft-02',
-      allowFetch: () => parts.admitDocument(),
+      allowFetch: () => documents.admit(),
     },
     deviceFlow: deviceFlow(),
-    resourceIndicators: resourceIndicators(parts),
+    resourceIndicators: resourceIndicators(resources, keys),
   };
 }
 
@@ -84,7 +72,7 @@ function deviceFlow(): Features['deviceFlow'] {
   };
 }
 
-function resourceIndicators({ resources, keys }: ProviderParts): Features['resourceIndicators'] {
+function resourceIndicators(resources: OAuthResources, keys: KeyRing): Features['resourceIndicators'] {
   return {
     enabled: true,
     // Clients that name none mean the MCP endpoint; of several, a token is for one.
@@ -108,35 +96,48 @@ const MINUTE = 60;
 const YEAR = 365 * 86_400;
 
 /** How oidc-provider is set up. */
-export function configurationOf(parts: ProviderParts): Configuration {
-  return {
-    adapter: parts.adapter,
-    jwks: { keys: parts.keys.privateJwks() as never },
-    fetch: parts.fetch,
-    fetchResponseBodyLimits: { jwks_uri: 64 * 1024, sector_identifier_uri: 64 * 1024 },
-    routes: OAUTH_ROUTES,
-    features: featuresOf(parts),
-    clientDefaults: CLIENT_DEFAULTS,
-    extraClientMetadata: CLIENT_RULES,
-    clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
-    responseTypes: ['code'],
-    scopes: ['openid', 'offline_access'],
-    pkce: { required: () => true },
-    // Any page may ask: no cookie counts at these endpoints.
-    clientBasedCORS: () => true,
-    cookies: {
-      names: cookieNames(parts.resources.issuer.startsWith('https:')),
-      keys: parts.cookieKeys,
-    },
-    ...lives(parts),
-    ...consent(parts),
-    ...tokens(parts),
-    findAccount: async (_ctx, accountId) =>
-      (await parts.accountExists(accountId))
-        ? { accountId, claims: async () => ({ sub: accountId }) }
-        : undefined,
-    renderError: (ctx, out) => sendOnKoa(ctx, errorPage(out)),
-  };
+@Injectable()
+export class ProviderConfiguration {
+  constructor(
+    private readonly config: Config,
+    private readonly resources: OAuthResources,
+    private readonly adapters: OAuthAdapters,
+    private readonly documents: ClientDocuments,
+    private readonly signIns: SignInsStore,
+    private readonly serviceAccounts: ServiceAccountClients,
+  ) {}
+
+  /** Of the keys for cookies the first signs, all of them verify. */
+  with(keys: KeyRing, cookieKeys: string[]): Configuration {
+    return {
+      adapter: this.adapters.of,
+      jwks: { keys: keys.privateJwks() as never },
+      fetch: (url, options) => this.documents.fetch(String(url), options as RequestInit),
+      fetchResponseBodyLimits: { jwks_uri: 64 * 1024, sector_identifier_uri: 64 * 1024 },
+      routes: OAUTH_ROUTES,
+      features: featuresOf(this.documents, this.resources, keys),
+      clientDefaults: CLIENT_DEFAULTS,
+      extraClientMetadata: CLIENT_RULES,
+      clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+      responseTypes: ['code'],
+      scopes: ['openid', 'offline_access'],
+      pkce: { required: () => true },
+      // Any page may ask: no cookie counts at these endpoints.
+      clientBasedCORS: () => true,
+      cookies: {
+        names: cookieNames(this.resources.issuer.startsWith('https:')),
+        keys: cookieKeys,
+      },
+      ...lives(this.config.refreshTokenSeconds),
+      ...consent(this.signIns),
+      ...tokens(this.serviceAccounts),
+      findAccount: async (_ctx, accountId) =>
+        (await this.signIns.accountExists(accountId))
+          ? { accountId, claims: async () => ({ sub: accountId }) }
+          : undefined,
+      renderError: (ctx, out) => sendOnKoa(ctx, errorPage(out)),
+    };
+  }
 }
 
 /** By these prefixes (RFC 6265bis) browsers take them from this host alone, not from a site on a subdomain of it. */
@@ -150,7 +151,7 @@ function cookieNames(secure: boolean) {
 }
 
 /** How long things last, in seconds. */
-function lives({ sessionSeconds }: ProviderParts): Pick<Configuration, 'ttl'> {
+function lives(sessionSeconds: number): Pick<Configuration, 'ttl'> {
   return {
     ttl: {
       AccessToken: ACCESS_TOKEN_SECONDS,
@@ -168,11 +169,11 @@ function lives({ sessionSeconds }: ProviderParts): Pick<Configuration, 'ttl'> {
 
 /** Every authorization is asked about, and makes a grant of its own: many installations may share one client id. */
 function consent(
-  parts: ProviderParts,
+  signIns: SignInsStore,
 ): Pick<Configuration, 'interactions' | 'loadExistingGrant' | 'expiresWithSession'> {
   return {
     interactions: {
-      policy: policyOf(parts),
+      policy: policyOf(signIns),
       url: (_ctx, interaction) => `${INTERACTION_ROUTE}/${interaction.uid}`,
     },
     loadExistingGrant: async (ctx): Promise<Grant | undefined> => {
@@ -183,14 +184,14 @@ function consent(
   };
 }
 
-function policyOf({ isSignedIn }: ProviderParts): Policy.DefaultPolicy {
+function policyOf(signIns: SignInsStore): Policy.DefaultPolicy {
   const policy = interactionPolicy.base();
   const ended = new interactionPolicy.Check(
     'sign_in_ended',
     'the sign-in was ended elsewhere',
     async ({ oidc }) => {
       const { accountId, acr } = oidc.session ?? {};
-      return accountId !== undefined && !(await isSignedIn(accountId, acr));
+      return accountId !== undefined && !(await signIns.isOpen(accountId, acr));
     },
   );
   policy.get('login')?.checks.add(ended);
@@ -204,16 +205,16 @@ function policyOf({ isSignedIn }: ProviderParts): Policy.DefaultPolicy {
   return policy;
 }
 
-function tokens({
-  keyOfRequest,
-}: ProviderParts): Pick<
+function tokens(
+  serviceAccounts: ServiceAccountClients,
+): Pick<
   Configuration,
   'extraTokenClaims' | 'issueRefreshToken' | 'rotateRefreshToken' | 'revokeGrantPolicy'
 > {
   return {
     // By these a token is looked up at every use.
     extraTokenClaims: async (ctx, token) =>
-      token.kind === 'AccessToken' ? { grant_id: token.grantId } : { key_id: keyOfRequest(ctx) },
+      token.kind === 'AccessToken' ? { grant_id: token.grantId } : { key_id: serviceAccounts.keyOf(ctx) },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: () => true,
     // Whichever token of a grant is revoked, the client is done with it.
