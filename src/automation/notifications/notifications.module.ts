@@ -12,6 +12,7 @@ import {
   Dispatcher,
   DueDeliveries,
   NOTIFICATIONS,
+  NotificationEvents,
   NotificationsProcessor,
   NotificationsStore,
   Notifier,
@@ -22,7 +23,7 @@ import { InboxController, InboxService, InboxStore } from './inbox/index.js';
 import { MailChannel, UnsubscribePageController, Unsubscribing } from './mail/index.js';
 import { PreferencesService, PreferencesStore } from './preferences/index.js';
 import { PushService, pushProviders } from './push/index.js';
-import { sources } from './sources/index.js';
+import { SourcesStore } from './sources/index.js';
 import { webhookProviders, webhookServices } from './webhooks/index.js';
 
 /** What people are notified of, in the product and outside of it. */
@@ -44,6 +45,7 @@ import { webhookProviders, webhookServices } from './webhooks/index.js';
     InboxStore,
     PreferencesService,
     PreferencesStore,
+    NotificationEvents,
     Notifier,
     NotificationsStore,
     RecipientsStore,
@@ -58,7 +60,7 @@ import { webhookProviders, webhookServices } from './webhooks/index.js';
     Unsubscribing,
     ...webhookProviders,
     ...pushProviders,
-    ...sources,
+    SourcesStore,
   ],
 })
 export class NotificationsModule {}

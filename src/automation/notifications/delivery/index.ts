@@ -2,7 +2,7 @@ export { DeliveriesStore } from './deliveries.store.js';
 export { DeliveryJobs } from './delivery.jobs.js';
 export { Dispatcher, NOTIFICATIONS } from './dispatcher.js';
 export { DueDeliveries } from './due-deliveries.js';
-export { BY_STRANGERS, type Notice } from './notice.js';
+export { NotificationEvents } from './notification-events.js';
 export { NotificationsProcessor } from './notifications.processor.js';
 export { NotificationsStore } from './notifications.store.js';
 export { Notifier } from './notifier.js';

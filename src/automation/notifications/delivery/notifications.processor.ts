@@ -1,15 +1,16 @@
 import { Processor } from '@nestjs/bullmq';
 import { JobProcessor, JobRunner, workerOptions } from '../../../platform/jobs/index.js';
+import type { TypeName } from '../types/index.js';
 import { DeliveryJobs } from './delivery.jobs.js';
 import { deliverNotification, NOTIFICATIONS, notify, sendDigest } from './dispatcher.js';
 import { Notifier } from './notifier.js';
 
-/** Tells people what happened, and sends it where they want it. */
+/** Notifies people of what happened, and sends it where they want it. */
 @Processor(NOTIFICATIONS, workerOptions({ concurrency: 8 }))
 export class NotificationsProcessor extends JobProcessor {
   constructor(runner: JobRunner, notifier: Notifier, deliveries: DeliveryJobs) {
     super(runner);
-    this.handle(notify, payload => notifier.tell(payload));
+    this.handle(notify, ({ type, facts }) => notifier.notify({ type: type as TypeName, facts }));
     this.handle(
       deliverNotification,
       payload => deliveries.deliver(payload),

@@ -3,8 +3,7 @@ import { sql } from 'kysely';
 import { NO_CHAIN } from '../../../platform/access/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
-import { categoryOf, type Notification, TYPES, type TypeName } from '../types/index.js';
-import type { Notice } from './notice.js';
+import { categoryOf, type Notice, type Notification, TYPES, type TypeName } from '../types/index.js';
 
 const KEPT_DAYS = 180;
 const SWEEP_MS = 86_400_000;

@@ -9,8 +9,7 @@ import {
   rolesWith,
 } from '../../../platform/access/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
-import { type Notification, type TypeName, typeOf } from '../types/index.js';
-import type { Notice } from './notice.js';
+import { type Notice, type Notification, type TypeName, typeOf } from '../types/index.js';
 
 type Place = Pick<Notice, 'organization_id' | 'workspace_id'>;
 

@@ -1,40 +1,20 @@
-import { AccountsSource } from './accounts.source.js';
-import { ApprovalsSource } from './approvals.source.js';
-import { AutomationsSource } from './automations.source.js';
-import { BudgetsSource } from './budgets.source.js';
-import { ConnectionsSource } from './connections.source.js';
-import { ConnectorsSource } from './connectors.source.js';
-import { DomainsSource } from './domains.source.js';
-import { FormsSource } from './forms.source.js';
-import { GitSource } from './git.source.js';
-import { InvitationsSource } from './invitations.source.js';
-import { LoopsSource } from './loops.source.js';
-import { QuestionsSource } from './questions.source.js';
-import { RunsSource } from './runs.source.js';
-import { ServersSource } from './servers.source.js';
-import { SharesSource } from './shares.source.js';
-import { SitesSource } from './sites.source.js';
-import { SourcesStore } from './sources.store.js';
-import { TemplatesSource } from './templates.source.js';
+import type { TypeName } from '../types/index.js';
+import { AGENTS_SOURCES } from './agents-sources.js';
+import { AUTOMATION_SOURCES } from './automation-sources.js';
+import { CONNECTIONS_SOURCES } from './connections-sources.js';
+import { HOSTING_SOURCES } from './hosting-sources.js';
+import { IDENTITY_SOURCES } from './identity-sources.js';
+import type { NotificationSource } from './notification-source.js';
+import { WORKSPACES_SOURCES } from './workspaces-sources.js';
 
-/** What people are notified of. */
-export const sources = [
-  AccountsSource,
-  ApprovalsSource,
-  AutomationsSource,
-  BudgetsSource,
-  ConnectorsSource,
-  ConnectionsSource,
-  DomainsSource,
-  FormsSource,
-  GitSource,
-  InvitationsSource,
-  LoopsSource,
-  QuestionsSource,
-  RunsSource,
-  ServersSource,
-  SharesSource,
-  SitesSource,
-  TemplatesSource,
-  SourcesStore,
-];
+export { SourcesStore } from './sources.store.js';
+
+/** What people are notified of, by type: each type has one source. */
+export const SOURCES: Readonly<Record<TypeName, NotificationSource>> = {
+  ...IDENTITY_SOURCES,
+  ...WORKSPACES_SOURCES,
+  ...CONNECTIONS_SOURCES,
+  ...AGENTS_SOURCES,
+  ...HOSTING_SOURCES,
+  ...AUTOMATION_SOURCES,
+};

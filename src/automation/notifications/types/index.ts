@@ -1,3 +1,4 @@
+export { type Audience, BY_STRANGERS, type Notice } from './notice.js';
 export { type DeliveryRow, inboxTopic, NOTIFICATIONS_ADDED, type Notification } from './notification.js';
 export {
   CATEGORIES,

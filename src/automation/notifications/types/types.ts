@@ -40,7 +40,7 @@ const SECURITY = {
   always: { mail: 'mail about the security of your account cannot be turned off' },
 } as const;
 
-/** Everything that people are notified of. A new type is a line here, and a source that composes it (`sources/`). */
+/** Everything that people are notified of. A new type is a line here, and an entry of `sources/`. */
 export const TYPES = {
   'approval.requested': {
     severity: 'warning',
