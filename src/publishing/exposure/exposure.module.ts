@@ -7,6 +7,7 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { ChangesModule } from '../../workspaces/changes/index.js';
 import { ExposureService, Exposures } from './exposure.service.js';
 import { LinkAccess } from './link-access.js';
+import { LinkPages } from './link-pages.js';
 import { OutsideWrites } from './outside-writes.js';
 import { ShareOrigin } from './share-origin.js';
 
@@ -14,7 +15,7 @@ import { ShareOrigin } from './share-origin.js';
 @Module({
   imports: [AccountsModule, AuthModule, OrganizationsModule, SessionsModule, ChangesModule],
   controllers: [RoutesOf(ExposureService)],
-  providers: [ExposureService, Exposures, OutsideWrites, ShareOrigin, LinkAccess],
-  exports: [Exposures, OutsideWrites, ShareOrigin, LinkAccess],
+  providers: [ExposureService, Exposures, OutsideWrites, ShareOrigin, LinkAccess, LinkPages],
+  exports: [Exposures, OutsideWrites, ShareOrigin, LinkAccess, LinkPages],
 })
 export class ExposureModule {}

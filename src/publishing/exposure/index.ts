@@ -1,15 +1,7 @@
 export { ExposureModule } from './exposure.module.js';
 export { ExposedView, type ExposureQuery, type ExposureSource, Exposures } from './exposure.service.js';
-export {
-  ALLOWANCES,
-  type Allowance,
-  type GiverStanding,
-  isVisit,
-  LinkAccess,
-  Locked,
-  mayStill,
-  stateOf,
-} from './link-access.js';
+export { LinkAccess, Locked } from './link-access.js';
+export { isAbsent, isVisit, LinkPages, pathOf, tokenOf, visitorProblem } from './link-pages.js';
 export { isHidden, OutsideWrites, pathBelow } from './outside-writes.js';
 export {
   countInWords,
@@ -17,7 +9,6 @@ export {
   headersOf,
   type IconName,
   icon,
-  passwordPage,
   problemHtml,
   SAVE_ICON,
   type SharePage,
@@ -28,4 +19,16 @@ export {
   sizeInWords,
   timeInWords,
 } from './pages/page.js';
+export {
+  ALLOWANCES,
+  type Allowance,
+  type Asker,
+  type GiverStanding,
+  isPast,
+  type LinkRow,
+  OpenLink,
+  PublicLink,
+  readEnd,
+} from './public-link.js';
+export { PublicLinksStore } from './public-links.store.js';
 export { ShareOrigin } from './share-origin.js';

@@ -2,55 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { passwordMatches } from '../../identity/accounts/index.js';
 import { LoginProtection } from '../../identity/auth/index.js';
-import {
-  type Feature,
-  hashSecret,
-  randomSecret,
-  roleAllows,
-  type WorkspacePermission,
-  type WorkspaceRole,
-} from '../../platform/access/index.js';
-import { Gone, NotFound } from '../../platform/errors/index.js';
+import { type Actor, hashSecret, randomSecret } from '../../platform/access/index.js';
+import { iso, isoOrNull } from '../../platform/database/index.js';
 import { type Seal, Vault } from '../../platform/vault/index.js';
-import { type LinkKind, ShareOrigin } from './share-origin.js';
-
-/** What an exposed URL lets its visitors do, and what the person who exposed it must still be allowed to do. */
-export const ALLOWANCES = {
-  view: { needs: 'file.read', saves: false },
-  download: { needs: 'file.read', saves: true },
-  upload: { needs: 'file.write', saves: false },
-} as const satisfies Record<string, { needs: WorkspacePermission; saves: boolean }>;
-export type Allowance = keyof typeof ALLOWANCES;
-
-/** What decides whether a way in still stands: its workspace, and the role there of the person who gave it. */
-export interface GiverStanding {
-  features_off: Feature[];
-  giver_role: WorkspaceRole | null;
-}
-
-/** Whether the giver could still do what they let others do, and sharing is not turned off. */
-export function mayStill(
-  { features_off, giver_role }: GiverStanding,
-  permission: WorkspacePermission,
-): boolean {
-  return !features_off.includes('sharing') && giver_role !== null && roleAllows(giver_role, permission);
-}
-
-/** A URL that opens something to its holder, with a password or without. */
-export interface ExposedLink extends GiverStanding {
-  readonly id: string;
-  readonly allow: Allowance;
-  readonly sealed_token: string;
-  readonly password_hash: string | null;
-  readonly expires_at: string | null;
-}
-
-export type LinkState = 'active' | 'expired' | 'suspended';
-
-export function stateOf(link: ExposedLink): LinkState {
-  if (link.expires_at && new Date(link.expires_at) <= new Date()) return 'expired';
-  return mayStill(link, ALLOWANCES[link.allow].needs) ? 'active' : 'suspended';
-}
+import type { ExposedView } from './exposure.service.js';
+import type { Asker, LinkRow, OpenLink } from './public-link.js';
+import { ShareOrigin } from './share-origin.js';
 
 /** The visitor has to enter the password. */
 export class Locked extends Error {}
@@ -58,11 +15,11 @@ export class Locked extends Error {}
 const PASS_SECONDS = 12 * 3600;
 const COOKIE = 'share_pass';
 
-export type Protected = Pick<ExposedLink, 'id' | 'password_hash'>;
+export type Protected = Pick<LinkRow, 'id' | 'password_hash'>;
 
 /**
- * Admits visitors of links. For the right password they get a cookie that is good for the one link, until its password
- * changes.
+ * Makes the secrets of links, and admits visitors. For the right password they get a cookie that is good for the one link,
+ * until its password changes.
  */
 @Injectable()
 export class LinkAccess {
@@ -88,17 +45,35 @@ export class LinkAccess {
     };
   }
 
-  /** Null where there is no host for links. */
-  urlOf({ id, sealed_token }: Pick<ExposedLink, 'id' | 'sealed_token'>, kind: LinkKind = 's'): string | null {
-    const token = this.tokens.open(Buffer.from(sealed_token, 'base64url'), id);
-    return token ? this.origin.urlOf(token.toString(), kind) : null;
+  /** Null for callers that may not go through it themselves, and where there is no host for links. */
+  urlFor<Row extends LinkRow>(actor: Actor, link: OpenLink<Row>, row: Row & Asker): string | null {
+    if (!link.isShownTo(actor, row)) return null;
+    const token = this.tokens.open(Buffer.from(row.sealed_token, 'base64url'), row.id);
+    return token ? this.origin.urlOf(token.toString(), link.visited.prefix) : null;
   }
 
-  /** 404 for none and for one that is suspended, 410 for one that has expired. */
-  requireActive<L extends ExposedLink>(link: L | undefined): L {
-    if (!link || !mayStill(link, ALLOWANCES[link.allow].needs)) throw new NotFound('No such link');
-    if (stateOf(link) === 'expired') throw new Gone('This link has expired');
-    return link;
+  /** A link among all that is reachable from outside. */
+  exposedView<Row extends LinkRow>(
+    actor: Actor,
+    link: OpenLink<Row>,
+    row: Row & Asker,
+    { allow, revoke_path }: Pick<ExposedView, 'allow' | 'revoke_path'>,
+  ): ExposedView {
+    const { id, workspace_id, workspace_name, path, created_by } = row;
+    return {
+      id,
+      kind: link.name,
+      name: path,
+      workspace_id,
+      workspace_name,
+      url: this.urlFor(actor, link, row),
+      protection: row.password_hash === null ? 'link' : 'password',
+      allow,
+      expires_at: isoOrNull(row.expires_at),
+      created_by,
+      created_at: iso(row.created_at),
+      revoke_path,
+    };
   }
 
   /** Throws {@link Locked} where the password is yet to be entered. */
@@ -109,8 +84,18 @@ export class LinkAccess {
       throw new Locked();
   }
 
-  /** Whether the password is right. Failures count for the link and the address, in all processes. */
-  async isPassword({ id, password_hash }: Protected, password: string, address: string): Promise<boolean> {
+  /** Lets the visitor in for the right password; else false. Failures count for the link and the address, in all processes. */
+  async unlock(
+    reply: FastifyReply,
+    link: Protected,
+    { home, password, address }: Record<'home' | 'password' | 'address', string>,
+  ): Promise<boolean> {
+    const isRight = await this.isPassword(link, password, address);
+    if (isRight) this.givePass(reply, link, home);
+    return isRight;
+  }
+
+  private async isPassword({ id, password_hash }: Protected, password: string, address: string) {
     if (password_hash === null) return true;
     const passed = await this.protection.attempt(`share ${id}`, address, async () =>
       (await passwordMatches(password_hash, password)) ? true : undefined,
@@ -118,7 +103,7 @@ export class LinkAccess {
     return passed === true;
   }
 
-  givePass(reply: FastifyReply, link: Protected, home: string): void {
+  private givePass(reply: FastifyReply, link: Protected, home: string): void {
     const until = Math.floor(Date.now() / 1000) + PASS_SECONDS;
     const value = `${until}.${this.passes.sign(signed(link, until))}`;
     // Lax and not strict, as links are opened from mails.
@@ -136,7 +121,3 @@ export class LinkAccess {
 }
 
 const signed = ({ id, password_hash }: Protected, until: number) => `${id} ${until} ${password_hash}`;
-
-/** Whether a request counts as a visit: players and resumed downloads fetch a file in many parts, which count once. */
-export const isVisit = ({ method, headers: { range } }: FastifyRequest): boolean =>
-  method === 'GET' && (range === undefined || /^bytes=0-/.test(range));

@@ -11,7 +11,7 @@ import { sendNotice } from './pages/page.js';
 const PDF_POLICY = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'";
 
 /** What links lead to, as the first part of their paths: shares, forms. */
-export type LinkKind = 's' | 'f';
+export type LinkPrefix = 's' | 'f';
 
 /**
  * Shared files are shown on a host of their own, `share.` before the service's: whatever a file holds, no browser lets it
@@ -60,8 +60,8 @@ export class ShareOrigin implements PublicHosts, OnModuleInit {
     return this.address ? `${this.address.origin}${path}` : null;
   }
 
-  urlOf(token: string, kind: LinkKind = 's'): string | null {
-    return this.at(`/${kind}/${token}`);
+  urlOf(token: string, prefix: LinkPrefix = 's'): string | null {
+    return this.at(`/${prefix}/${token}`);
   }
 
   answer(path: string, reply: FastifyReply): void {

@@ -28,10 +28,10 @@ import {
   SentFileInvitationView,
 } from './file-invitations.dto.js';
 import {
+  FILE_INVITATION,
   FileInvitationsStore,
   fileInvitationView,
   type LockedInvitation,
-  noSuchInvitation,
   reachOf,
   requireOpen,
 } from './file-invitations.store.js';
@@ -130,7 +130,7 @@ export class FileInvitationsService {
 
   async register({ token, name, password }: RegisterForFiles): Promise<RegisteredForFilesView> {
     const held = await this.invitations.findByToken(token);
-    if (!held) throw noSuchInvitation();
+    if (!held) throw FILE_INVITATION.missing();
     const newcomer = await this.accounts.prepare(name, password, held.email);
     return this.database.transaction(async unit => {
       const invitation = await this.invitations.lockByToken(unit, token);
@@ -200,9 +200,9 @@ export class FileInvitationsService {
     unit: UnitOfWork,
     actor: Actor | null,
     action: string,
-    { id, workspace_id, organization_id, path, email, role }: LockedInvitation,
+    invitation: LockedInvitation,
   ): Promise<void> {
-    const target = { type: 'file_invitation', id, organization_id, workspace_id };
-    return this.audit.record(unit, actor, action, target, { path, email, role });
+    const { path, email, role } = invitation;
+    return this.audit.record(unit, actor, action, FILE_INVITATION.target(invitation), { path, email, role });
   }
 }

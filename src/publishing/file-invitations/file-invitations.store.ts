@@ -13,8 +13,8 @@ import {
 } from '../../platform/access/index.js';
 import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platform/database/index.js';
 import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
-import { Conflict, Gone, NotFound } from '../../platform/errors/index.js';
-import { type GiverStanding, mayStill } from '../exposure/index.js';
+import { Conflict, Gone } from '../../platform/errors/index.js';
+import { type GiverStanding, PublicLink } from '../exposure/index.js';
 import type { FileInvitationView } from './file-invitations.dto.js';
 
 export const INVITED_ROLES = ['viewer', 'editor'] as const;
@@ -49,7 +49,11 @@ export type HeldInvitation = Pick<
 
 export const reachOf = (role: InvitedRole) => (role === 'editor' ? 'file.write' : 'file.read');
 
-export const noSuchInvitation = () => new NotFound('No such file invitation');
+export const FILE_INVITATION = new PublicLink<GiverStanding & { role: InvitedRole }>({
+  name: 'file_invitation',
+  noun: 'file invitation',
+  needs: ({ role }) => reachOf(role),
+});
 
 /**
  * Ways to one path of a workspace, each for one person. They become no member of anything: a person who accepts has that path, and
@@ -98,7 +102,7 @@ export class FileInvitationsStore {
       .where('i.token_hash', '=', hashSecret(token))
       .forUpdate('i')
       .executeTakeFirst();
-    if (!row || row.features_off.includes('sharing')) throw noSuchInvitation();
+    if (!row || row.features_off.includes('sharing')) throw FILE_INVITATION.missing();
     return row;
   }
 
@@ -137,20 +141,20 @@ export class FileInvitationsStore {
       .deleteFrom('file_invitation')
       .where('id', '=', id)
       .executeTakeFirstOrThrow();
-    if (numDeletedRows === 0n) throw noSuchInvitation();
+    if (numDeletedRows === 0n) throw FILE_INVITATION.missing();
   }
 
   /** 404 unless the caller sees its workspace, or accepted it. */
   async require(actor: Actor, id: string, within: Queries = this.database): Promise<InvitationRow> {
     const row = await this.asked(actor, within).where('i.id', '=', id).executeTakeFirst();
-    if (!row || (row.role_there === null && row.accepted_by !== actor.id)) throw noSuchInvitation();
+    if (!row || (row.role_there === null && row.accepted_by !== actor.id)) throw FILE_INVITATION.missing();
     return row;
   }
 
   /** 404 unless the caller accepted it and it still stands. */
   async requireAccepted(actor: Actor, id: string): Promise<InvitationRow> {
     const row = await this.require(actor, id);
-    if (row.accepted_by !== actor.id || !isStanding(row)) throw noSuchInvitation();
+    if (row.accepted_by !== actor.id || !FILE_INVITATION.stands(row)) throw FILE_INVITATION.missing();
     requireReachable(actor, row.features_off);
     return row;
   }
@@ -183,8 +187,6 @@ export function requireOpen({ accepted_by, is_over }: LockedInvitation): void {
   if (is_over) throw new Gone('This invitation has expired; ask for a new one');
 }
 
-const isStanding = (row: InvitationRow) => mayStill(row, reachOf(row.role));
-
 export function fileInvitationView(row: InvitationRow): FileInvitationView {
   const { id, workspace_id, path, email, role, invited_by, invited_by_name } = row;
   return {
@@ -203,7 +205,7 @@ export function fileInvitationView(row: InvitationRow): FileInvitationView {
 }
 
 function statusOf(row: InvitationRow): string {
-  return isStanding(row) ? stageOf(row) : 'suspended';
+  return FILE_INVITATION.stands(row) ? stageOf(row) : 'suspended';
 }
 
 function stageOf({ accepted_by, is_over }: Pick<InvitationRow, 'accepted_by' | 'is_over'>) {

@@ -9,7 +9,7 @@ import { FormFiles } from './file/index.js';
 import { CurrentForms } from './links/current-forms.js';
 import { FileToShare } from './links/file-to-share.js';
 import { FormChecksService } from './links/form-checks.service.js';
-import { ExposedForms, FormViews } from './links/form-views.js';
+import { FormViews } from './links/form-views.js';
 import { FormsService } from './links/forms.service.js';
 import { Previews } from './links/previews.js';
 import { FormAssetsController } from './pages/form-assets.controller.js';
@@ -55,7 +55,6 @@ import { SubmissionsService } from './responses/submissions.service.js';
     CurrentForms,
     FileToShare,
     FormViews,
-    ExposedForms,
     Previews,
     SubmissionsStore,
     Admission,

@@ -4,7 +4,7 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { ArchivesModule } from '../../workspaces/archives/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { ExposureModule } from '../exposure/index.js';
-import { ExposedLinks, LinkViews } from './links/link-views.js';
+import { LinkViews } from './links/link-views.js';
 import { ShareLinksService } from './links/share-links.service.js';
 import { ShareLinksStore } from './links/share-links.store.js';
 import { Browsing, Renderings } from './visits/browsing.js';
@@ -18,7 +18,6 @@ import { VisitsService } from './visits/visits.service.js';
   imports: [AuthModule, CoreModule, ArchivesModule, ExposureModule],
   controllers: [RoutesOf(ShareLinksService), VisitorsController],
   providers: [
-    ExposedLinks,
     LinkViews,
     ShareLinksService,
     ShareLinksStore,

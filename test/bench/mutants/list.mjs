@@ -16,10 +16,10 @@ const counted = { specs: ['test/e2e/workspaces/quota'], tests: 'others have logg
 const billing = { specs: ['test/e2e/identity/billing'], tests: 'a budget|alerts|reservations' };
 const budgets = 'src/identity/billing/budgets.ts';
 const budgetRows = 'src/identity/billing/budgets.store.ts';
-const standing = 'src/publishing/exposure/link-access.ts';
+const standing = 'src/publishing/exposure/public-link.ts';
 const rehearsing = { specs: ['test/contracts/dry-run'], tests: 'does nothing' };
 const doubting = { specs: ['test/e2e/agents/delivery'], tests: 'a run whose sender' };
-const links = 'src/publishing/share/links/share-links.store.ts';
+const links = 'src/publishing/exposure/public-links.store.ts';
 const interim = 'libs/reverse-proxy/ask.ts';
 const proxying = tests => ({ specs: ['libs/reverse-proxy/reverse-proxy'], tests });
 const egress = tests => ({ specs: ['src/workspaces/egress/egress-proxy'], tests });
@@ -115,14 +115,19 @@ export const MUTANTS = [
   ],
   [
     standing,
-    "!features_off.includes('sharing') && ",
+    "if (features_off.includes('sharing')) return false;",
     '',
     { specs: ['test/e2e/workspaces/features'], tests: 'links' },
   ],
   [guard, "if (open === 'always' ||", 'if (true ||', routes('closed to callers without')],
   [guard, "if (actor.credential.type !== 'session')", 'if (false)', routes('is refused to a key')],
-  [standing, 'giver_role !== null && roleAllows(giver_role, permission)', 'true', sharing('maker’s access')],
-  [links, "rolesWith('share.manage')", "rolesWith('share.read')", sharing('is one list')],
+  [
+    standing,
+    'giver_role !== null && roleAllows(giver_role, this.needs(row))',
+    'true',
+    sharing('maker’s access'),
+  ],
+  [links, 'rolesWith(this.link.permissions.end)', "rolesWith('share.read')", sharing('is one list')],
   [links, 'const query = filter.all', 'const query = true', sharing('is one list')],
   // What a dry run leaves undone, and what a run loses.
   [

@@ -189,13 +189,8 @@ export const problemHtml = (problem: string | undefined): Html =>
   problem ? html`<p class="problem" role="alert">${problem}</p>` : html``;
 
 /** Asks for the password, and says nothing of what is behind it. */
-export function passwordPage(
-  home: string,
-  next: string,
-  problem?: string,
-  title = 'This link has a password',
-): SharePage {
-  const body = html`<div class="card inside">${icon('lock')}<h1>${title}</h1>
+export function passwordPage(home: string, next: string, noun: string, problem?: string): SharePage {
+  const body = html`<div class="card inside">${icon('lock')}<h1>This ${noun} has a password</h1>
 <p class="lead">Enter it to see what was shared with you.</p>
 ${problemHtml(problem)}
 <form method="post" action="${home}/unlock">

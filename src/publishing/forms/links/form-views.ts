@@ -1,17 +1,17 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { parentOf } from '#libs/workspace-fs/index.js';
-import { type Actor, roleAllows, scopeOf } from '../../../platform/access/index.js';
+import type { Actor } from '../../../platform/access/index.js';
 import { iso, isoOrNull } from '../../../platform/database/index.js';
 import {
   type ExposedView,
   type ExposureQuery,
   type ExposureSource,
   Exposures,
+  isPast,
   LinkAccess,
-  mayStill,
 } from '../../exposure/index.js';
 import type { FormDefinition } from '../file/index.js';
-import { type AskedFormRow, type FormRow, FormsStore } from '../records/forms.store.js';
+import { type AskedFormRow, FORM_LINK, type FormRow, FormsStore } from '../records/forms.store.js';
 import type { FORM_STATES, FormView } from './forms.dto.js';
 
 type FormState = (typeof FORM_STATES)[number];
@@ -22,9 +22,7 @@ export function stateOf(
   definition: Pick<FormDefinition, 'closesAt' | 'maxResponses'>,
   responses: number,
 ): FormState {
-  const now = new Date();
-  const isPast = (time: string | null) => time !== null && new Date(time) <= now;
-  if (!mayStill(form, 'form.share')) return 'suspended';
+  if (!FORM_LINK.stands(form)) return 'suspended';
   if (isPast(form.expires_at)) return 'expired';
   if (form.broken !== null) return 'broken';
   if (form.paused_at !== null) return 'paused';
@@ -41,10 +39,18 @@ export function outputOf(
   return [parentOf(path), csv_file ?? output ?? `${name}.csv`].filter(Boolean).join('/');
 }
 
-/** Forms as their callers may see them. */
+/** Forms as their callers may see them, also among all that is reachable from outside. */
 @Injectable()
-export class FormViews {
-  constructor(private readonly access: LinkAccess) {}
+export class FormViews implements ExposureSource, OnModuleInit {
+  constructor(
+    private readonly forms: FormsStore,
+    private readonly access: LinkAccess,
+    private readonly exposures: Exposures,
+  ) {}
+
+  onModuleInit(): void {
+    this.exposures.add(this);
+  }
 
   of(actor: Actor, row: AskedFormRow): FormView {
     const { id, workspace_id, path, definition, waiting, spam } = row;
@@ -53,7 +59,7 @@ export class FormViews {
       workspace_id,
       path,
       title: definition.title,
-      url: this.urlFor(actor, row),
+      url: this.access.urlFor(actor, FORM_LINK, row),
       state: stateOf(row, definition, row.received),
       problem: row.broken,
       trouble: row.trouble,
@@ -69,46 +75,13 @@ export class FormViews {
     };
   }
 
-  private urlFor({ credential: { scopes } }: Actor, row: AskedFormRow): string | null {
-    const isInScope = scopes === null || scopes.includes(scopeOf('form.share'));
-    const may = row.role !== null && roleAllows(row.role, 'form.share') && isInScope;
-    return may ? this.access.urlOf(row, 'f') : null;
-  }
-}
-
-/** Forms, among all that is reachable from outside. */
-@Injectable()
-export class ExposedForms implements ExposureSource, OnModuleInit {
-  constructor(
-    private readonly forms: FormsStore,
-    private readonly views: FormViews,
-    private readonly exposures: Exposures,
-  ) {}
-
-  onModuleInit(): void {
-    this.exposures.add(this);
-  }
-
   async listExposed(actor: Actor, query: ExposureQuery): Promise<ExposedView[]> {
     const rows = await this.forms.listOfOrganization(actor, query);
-    return rows.map(row => this.exposed(actor, row));
-  }
-
-  private exposed(actor: Actor, row: AskedFormRow): ExposedView {
-    const { id, workspace_id, path, url, has_password, ...view } = this.views.of(actor, row);
-    return {
-      id,
-      kind: 'form',
-      name: path,
-      workspace_id,
-      workspace_name: row.workspace_name,
-      url,
-      protection: has_password ? 'password' : 'link',
-      allow: 'upload',
-      expires_at: view.expires_at,
-      created_by: view.created_by,
-      created_at: view.created_at,
-      revoke_path: `/api/forms/${id}`,
-    };
+    return rows.map(row =>
+      this.access.exposedView(actor, FORM_LINK, row, {
+        allow: 'upload',
+        revoke_path: `/api/forms/${row.id}`,
+      }),
+    );
   }
 }

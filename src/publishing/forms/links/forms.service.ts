@@ -3,7 +3,6 @@ import { hashPassword } from '../../../identity/accounts/index.js';
 import {
   type Actor,
   organizationRoleAllows,
-  requireInWorkspace,
   requireScope,
   type WorkspacePermission,
 } from '../../../platform/access/index.js';
@@ -12,10 +11,10 @@ import { Audit } from '../../../platform/audit/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { ById, DeletedView, type Page } from '../../../platform/dto/index.js';
-import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
+import { Conflict } from '../../../platform/errors/index.js';
 import { ListOfWorkspace, type VisibleWorkspace, WorkspacesStore } from '../../../workspaces/core/index.js';
-import { LinkAccess } from '../../exposure/index.js';
-import { type AskedFormRow, type FormChanges, FormsStore } from '../records/forms.store.js';
+import { LinkAccess, readEnd } from '../../exposure/index.js';
+import { type AskedFormRow, FORM_LINK, type FormChanges, FormsStore } from '../records/forms.store.js';
 import { FileToShare } from './file-to-share.js';
 import { formPathOf } from './form-checks.service.js';
 import { FormViews } from './form-views.js';
@@ -72,7 +71,7 @@ export class FormsService {
       path,
       created_by: actor.id,
       ...this.access.newSecret(id),
-      expires_at: futureTime(input.expires_at),
+      expires_at: readEnd(input.expires_at),
       password_hash: password ? await hashPassword(password) : null,
     };
     return this.database.transaction(async unit => {
@@ -81,7 +80,7 @@ export class FormsService {
       await this.forms.add(unit, form, file);
       const row = await this.forms.require(actor, id, unit);
       const details = { path, expires_at: input.expires_at ?? null, has_password: !!password };
-      await this.audit.record(unit, actor, 'form.share', targetOf(row), details);
+      await this.audit.record(unit, actor, 'form.share', FORM_LINK.target(row), details);
       return unit.answers(this.views.of(actor, row));
     });
   }
@@ -95,7 +94,7 @@ export class FormsService {
   })
   async read(actor: Actor, { id }: ById): Promise<FormView> {
     const row = await this.forms.require(actor, id);
-    requireRole(actor, row, 'form.read');
+    FORM_LINK.requireRole(actor, row, 'form.read');
     return this.views.of(actor, { ...row, ...(await this.files.current(row)) });
   }
 
@@ -111,13 +110,13 @@ export class FormsService {
   async update(actor: Actor, input: UpdateForm): Promise<FormView> {
     const { id, paused, password, expires_at, rotate } = input;
     const row = await this.forms.require(actor, id);
-    requireRole(actor, row, 'form.share');
+    FORM_LINK.requireRole(actor, row, 'form.share');
     const path = input.path === undefined ? row.path : formPathOf(input.path);
     const file = path === row.path ? undefined : await this.files.read(workspaceOf(row), path);
     const changes: FormChanges = {
       ...(file && { path }),
       ...(paused !== undefined && { paused_at: paused ? new Date().toISOString() : null }),
-      ...(expires_at !== undefined && { expires_at: futureTime(expires_at) }),
+      ...(expires_at !== undefined && { expires_at: readEnd(expires_at) }),
       ...(password !== undefined && { password_hash: password ? await hashPassword(password) : null }),
       ...(rotate && this.access.newSecret(id)),
     };
@@ -133,7 +132,7 @@ export class FormsService {
         rotated: rotate === true,
         password_changed: password !== undefined,
       };
-      await this.audit.record(unit, actor, 'form.update', targetOf(row), details);
+      await this.audit.record(unit, actor, 'form.update', FORM_LINK.target(row), details);
     });
     return this.read(actor, { id });
   }
@@ -154,13 +153,13 @@ export class FormsService {
       await this.forms.lock(unit, id);
       const row = await this.forms.require(actor, id, unit);
       if (!organizationRoleAllows(row.organization_role, 'exposure.manage'))
-        requireRole(actor, row, 'form.manage');
+        FORM_LINK.requireRole(actor, row, 'form.manage');
       if (row.waiting > 0)
         throw new Conflict(
           `${row.waiting} responses are not in their file yet; export them and delete them one by one, or wait until they are written`,
         );
       await this.forms.remove(unit, id);
-      await this.audit.record(unit, actor, 'form.delete', targetOf(row), { path: row.path });
+      await this.audit.record(unit, actor, 'form.delete', FORM_LINK.target(row), { path: row.path });
     });
     return DeletedView.of(id);
   }
@@ -192,25 +191,4 @@ export class FormsService {
   }
 }
 
-export const targetOf = ({ id, organization_id, workspace_id }: AskedFormRow) => ({
-  type: 'form',
-  id,
-  organization_id,
-  workspace_id,
-});
-
 const workspaceOf = (row: AskedFormRow) => ({ id: row.workspace_id, number: row.workspace_number });
-
-/** 404 where the caller does not see the workspace, 403 where their role or key is too low. */
-export function requireRole(actor: Actor, row: AskedFormRow, permission: WorkspacePermission): void {
-  const { role, features_off } = row;
-  if (!role) throw new NotFound('No such form');
-  requireInWorkspace(actor, permission, { role, features_off });
-}
-
-function futureTime(time: string | null | undefined): string | null {
-  if (!time) return null;
-  const date = new Date(time);
-  if (date <= new Date()) throw new Invalid('expires_at must lie in the future');
-  return date.toISOString();
-}

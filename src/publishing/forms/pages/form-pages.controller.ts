@@ -2,25 +2,16 @@ import { Controller, Get, Options, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../../../platform/access/index.js';
-import { Forbidden, Gone, NotFound, problemOf, Unauthorized } from '../../../platform/errors/index.js';
-import { readForm } from '../../../platform/pages/index.js';
-import {
-  Locked,
-  passwordPage,
-  sendDocument,
-  sendNotice,
-  sendSharePage,
-  sendWords,
-} from '../../exposure/index.js';
+import { Forbidden, Gone, Unauthorized } from '../../../platform/errors/index.js';
+import { LinkPages, Locked, sendDocument, sendSharePage, tokenOf } from '../../exposure/index.js';
 import { FormVisits, type OpenForm } from '../receiving/form-visits.js';
 import { isJson } from '../receiving/handed-in.js';
 import { ProofOfWork } from '../receiving/proof-of-work.js';
 import { type Outcome, Receiving } from '../receiving/receiving.js';
 import { Tickets } from '../receiving/tickets.js';
+import { FORM_LINK } from '../records/forms.store.js';
 import { closedPage, closedReason, donePage, formPage, isClosed } from './form-page.js';
 import { ReadyPages } from './ready-pages.js';
-
-const WRONG = 'That is not the password of this form.';
 
 /** What people see who follow the link of a form. Served on the share origin alone. */
 @Public()
@@ -30,6 +21,7 @@ export class FormPagesController {
   private readonly ready = new ReadyPages();
 
   constructor(
+    private readonly pages: LinkPages,
     private readonly visits: FormVisits,
     private readonly tickets: Tickets,
     private readonly proofs: ProofOfWork,
@@ -38,7 +30,7 @@ export class FormPagesController {
 
   @Get('/f/:token')
   show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return answer(request, reply, async () => {
+    return this.pages.answer(FORM_LINK, request, reply, async () => {
       const open = await this.visits.open(tokenOf(request), request);
       if (isClosed(open.state)) return sendSharePage(reply, closedPage(open.definition, open.state));
       const { headers, document } = this.ready.of(await this.shown(open));
@@ -48,7 +40,7 @@ export class FormPagesController {
 
   @Get('/f/:token/done')
   done(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return answer(request, reply, async () => {
+    return this.pages.answer(FORM_LINK, request, reply, async () => {
       const { definition } = await this.visits.open(tokenOf(request), request);
       sendSharePage(reply, donePage(definition));
     });
@@ -57,7 +49,7 @@ export class FormPagesController {
   @Post('/f/:token')
   send(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     if (isJson(request)) return this.sendJson(request, reply);
-    return answer(request, reply, async () => {
+    return this.pages.answer(FORM_LINK, request, reply, async () => {
       const open = await this.visits.open(tokenOf(request), request);
       if (isClosed(open.state)) return sendSharePage(reply, closedPage(open.definition, open.state));
       const outcome = await this.receiving.receive(open, request);
@@ -69,14 +61,7 @@ export class FormPagesController {
 
   @Post('/f/:token/unlock')
   unlock(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return answer(request, reply, async () => {
-      const { password = '' } = await readForm(request);
-      const token = tokenOf(request);
-      const home = `/f/${token}`;
-      if (await this.visits.unlock(reply, token, password.slice(0, 256), request.ip))
-        return void reply.redirect(home, 303);
-      sendSharePage(reply, { ...passwordPage(home, home, WRONG, 'This form has a password'), status: 403 });
-    });
+    return this.pages.unlock(FORM_LINK, request, reply, token => this.visits.find(token));
   }
 
   /** For the widget the challenge alone; for scripts with what they send it with. */
@@ -149,8 +134,6 @@ export class FormPagesController {
   }
 }
 
-const tokenOf = ({ params }: FastifyRequest) => (params as { token: string }).token;
-
 const isOwn = ({ headers }: FastifyRequest, origin: string): boolean =>
   URL.parse(origin)?.host === headers.host;
 
@@ -160,27 +143,5 @@ async function asProblem<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof Locked) throw new Unauthorized('The form has a password; open it in a browser');
     throw error;
-  }
-}
-
-/** Problems are shown as a page: a person reads them. */
-export async function answer(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  work: () => Promise<void>,
-): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (error instanceof Locked) {
-      const home = `/f/${tokenOf(request)}`;
-      const page = passwordPage(home, home, undefined, 'This form has a password');
-      return sendSharePage(reply, { ...page, status: 401 });
-    }
-    if (error instanceof Gone) return sendNotice(reply, 'expired');
-    if (error instanceof NotFound) return sendNotice(reply, 'nowhere');
-    const problem = problemOf(error);
-    if (!problem) throw error;
-    sendWords(reply, problem.status, 'This was not sent', `${problem.detail}.`, problem.headers);
   }
 }

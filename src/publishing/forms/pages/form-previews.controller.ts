@@ -5,12 +5,12 @@ import { isNoFile } from '#libs/workspace-fs/index.js';
 import { Public } from '../../../platform/access/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { WorkspaceFolders } from '../../../workspaces/core/index.js';
-import { sendSharePage, sendWords } from '../../exposure/index.js';
+import { LinkPages, sendSharePage, sendWords } from '../../exposure/index.js';
 import { type FormDefinition, FormFiles } from '../file/index.js';
 import { Previews } from '../links/previews.js';
 import { Receiving } from '../receiving/receiving.js';
+import { FORM_LINK } from '../records/forms.store.js';
 import { donePage, formPage } from './form-page.js';
-import { answer } from './form-pages.controller.js';
 
 /** Forms as they will look, for those who make them. */
 @Public()
@@ -18,6 +18,7 @@ import { answer } from './form-pages.controller.js';
 @Controller()
 export class FormPreviewsController {
   constructor(
+    private readonly pages: LinkPages,
     private readonly previews: Previews,
     private readonly folders: WorkspaceFolders,
     private readonly files: FormFiles,
@@ -47,7 +48,7 @@ export class FormPreviewsController {
     reply: FastifyReply,
     work: (definition: FormDefinition, home: string) => Promise<void>,
   ): Promise<void> {
-    return answer(request, reply, async () => {
+    return this.pages.answer(FORM_LINK, request, reply, async () => {
       const { sealed } = request.params as { sealed: string };
       const { workspace_id: id, number, path } = this.previews.open(sealed);
       const file = await this.files.read(id, this.folders.open({ id, number }), path).catch(asAbsent);

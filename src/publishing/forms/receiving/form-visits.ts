@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { accessTopic, hashSecret, workspaceAccessTopic } from '../../../platform/access/index.js';
-import { Gone, NotFound } from '../../../platform/errors/index.js';
 import { TopicCache, Topics } from '../../../platform/topics/index.js';
-import { LinkAccess, mayStill } from '../../exposure/index.js';
+import { LinkAccess } from '../../exposure/index.js';
 import type { FormDefinition } from '../file/index.js';
 import { CurrentForms } from '../links/current-forms.js';
 import { stateOf } from '../links/form-views.js';
-import { type FormRow, FormsStore, formTopic } from '../records/forms.store.js';
+import { FORM_LINK, type FormRow, FormsStore, formTopic } from '../records/forms.store.js';
 import { SubmissionsStore } from '../records/submissions.store.js';
 
 /** A form that was opened by its link. */
@@ -49,20 +48,9 @@ export class FormVisits {
     return { form, definition, home: `/f/${token}`, state: stateOf(form, definition, responses) };
   }
 
-  /** Lets the visitor in for the right password; else false. */
-  async unlock(reply: FastifyReply, token: string, password: string, address: string): Promise<boolean> {
-    const form = await this.find(token);
-    const isRight = await this.access.isPassword(form, password, address);
-    if (isRight) this.access.givePass(reply, form, `/f/${token}`);
-    return isRight;
-  }
-
-  private async find(token: string): Promise<FormRow> {
+  /** Throws NotFound or Gone. */
+  async find(token: string): Promise<FormRow> {
     const hash = hashSecret(token);
-    const form = await this.rows.get(hash, () => this.forms.findByTokenHash(hash));
-    if (!form || !mayStill(form, 'form.share')) throw new NotFound('No such form');
-    if (form.expires_at !== null && new Date(form.expires_at) <= new Date())
-      throw new Gone('This form has expired');
-    return form;
+    return FORM_LINK.requireActive(await this.rows.get(hash, () => this.forms.findByTokenHash(hash)));
   }
 }

@@ -1,21 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type Insertable, type RawBuilder, sql } from 'kysely';
-import {
-  type Actor,
-  isReachableBy,
-  type OrganizationRole,
-  roleOf,
-  rolesWith,
-  visibleTo,
-  type WorkspaceRole,
-  workspacesOf,
-} from '../../../platform/access/index.js';
+import { type AliasedRawBuilder, type Insertable, type RawBuilder, sql } from 'kysely';
 import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
-import { type Page, selectPage } from '../../../platform/dto/index.js';
-import { NotFound } from '../../../platform/errors/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
-import type { ListOfWorkspace } from '../../../workspaces/core/index.js';
-import type { GiverStanding } from '../../exposure/index.js';
+import { type Asker, type LinkRow, OpenLink, PublicLinksStore } from '../../exposure/index.js';
 import type { FieldType, FormDefinition, FormField } from '../file/index.js';
 
 /** A field that a form has, or had. */
@@ -38,17 +25,10 @@ type Queries = Pick<Database, 'tables'>;
 export const formTopic = defineTopic('form');
 
 /** A form with its workspace, and what decides whether it still stands. */
-export interface FormRow extends Row<'form'>, GiverStanding {
-  readonly workspace_number: number;
-  readonly workspace_name: string;
-  readonly organization_id: string;
-}
+export interface FormRow extends Row<'form'>, Omit<LinkRow, keyof Row<'form'>> {}
 
 /** A form, and who asks for it. */
-export interface AskedFormRow extends FormRow {
-  readonly organization_role: OrganizationRole;
-  /** null where they do not see the workspace. */
-  readonly role: WorkspaceRole | null;
+export interface AskedFormRow extends FormRow, Asker {
   readonly received: number;
   readonly waiting: number;
   readonly spam: number;
@@ -75,53 +55,22 @@ export interface FileState {
   readonly hash: string;
 }
 
-const noSuchForm = () => new NotFound('No such form');
+export const FORM_LINK = new OpenLink<FormRow>(
+  { name: 'form', noun: 'form', needs: () => 'form.share' },
+  { give: 'form.share', end: 'form.manage' },
+  { prefix: 'f', noun: 'form', failure: 'This was not sent' },
+);
 
 @Injectable()
-export class FormsStore {
+export class FormsStore extends PublicLinksStore<FormRow, AskedFormRow> {
+  protected readonly table = 'form';
+  protected readonly link = FORM_LINK;
+
   constructor(
-    private readonly database: Database,
+    database: Database,
     private readonly topics: Topics,
-  ) {}
-
-  findByTokenHash(hash: string): Promise<FormRow | undefined> {
-    return this.forms(this.database).where('f.token_hash', '=', hash).executeTakeFirst();
-  }
-
-  find(id: string, within: Queries = this.database): Promise<FormRow | undefined> {
-    return this.forms(within).where('f.id', '=', id).executeTakeFirst();
-  }
-
-  /** The form with who asks, if they are in its organization and their credential reaches that far; else 404. */
-  async require(actor: Actor, id: string, within: Queries = this.database): Promise<AskedFormRow> {
-    const row = await this.asked(actor, within).where('f.id', '=', id).executeTakeFirst();
-    if (!row) throw noSuchForm();
-    return row;
-  }
-
-  /** Forms of a workspace that the caller sees, oldest first. */
-  list(actor: Actor, { workspace_id, ...page }: ListOfWorkspace): Promise<Page<AskedFormRow>> {
-    const all = this.asked(actor, this.database, visibleTo(actor));
-    return selectPage(all.where('f.workspace_id', '=', workspace_id), page, { by: 'f.id' });
-  }
-
-  /** Those of one organization that the caller may end; with `all`, also in workspaces that they do not see. */
-  listOfOrganization(
-    actor: Actor,
-    filter: { organizationId: string; all: boolean; after?: string; limit: number },
-  ): Promise<AskedFormRow[]> {
-    const query = filter.all
-      ? this.asked(actor, this.database).where(isReachableBy(actor))
-      : this.asked(actor, this.database, visibleTo(actor)).where(
-          sql.ref('w.role'),
-          'in',
-          rolesWith('form.manage'),
-        );
-    const ofOrganization = query.where('w.organization_id', '=', filter.organizationId);
-    return (filter.after ? ofOrganization.where('f.id', '>', filter.after) : ofOrganization)
-      .orderBy('f.id')
-      .limit(filter.limit)
-      .execute();
+  ) {
+    super(database);
   }
 
   async count(unit: UnitOfWork, workspaceId: string): Promise<number> {
@@ -161,13 +110,12 @@ export class FormsStore {
   async update(unit: UnitOfWork, id: string, changes: FormChanges): Promise<void> {
     const values = { ...changes, updated_at: new Date().toISOString() };
     const query = unit.tables().updateTable('form').set(values).where('id', '=', id);
-    if ((await query.executeTakeFirst()).numUpdatedRows === 0n) throw noSuchForm();
+    if ((await query.executeTakeFirst()).numUpdatedRows === 0n) throw this.link.missing();
     await this.topics.publishWithCommit(unit, formTopic(id));
   }
 
-  async remove(unit: UnitOfWork, id: string): Promise<void> {
-    const query = unit.tables().deleteFrom('form').where('id', '=', id);
-    if ((await query.executeTakeFirst()).numDeletedRows === 0n) throw noSuchForm();
+  override async remove(unit: UnitOfWork, id: string): Promise<void> {
+    await super.remove(unit, id);
     await this.topics.publishWithCommit(unit, formTopic(id));
   }
 
@@ -201,33 +149,14 @@ export class FormsStore {
     return rows.length > 0;
   }
 
-  private forms(within: Queries, workspaces: RawBuilder<Row<'workspace'>> = sql`workspace`) {
-    return within
-      .tables()
-      .selectFrom('form as f')
-      .innerJoin(workspaces.as('w'), 'w.id', 'f.workspace_id')
-      .selectAll('f')
-      .select([
-        'w.number as workspace_number',
-        'w.name as workspace_name',
-        'w.organization_id',
-        'w.features_off',
-      ])
-      .select(roleOf(sql.ref('f.created_by')).as('giver_role'))
-      .$castTo<FormRow>();
-  }
-
-  private asked(actor: Actor, within: Queries, workspaces = workspacesOf<Row<'workspace'>>(actor)) {
+  protected override counts(): AliasedRawBuilder<number, string>[] {
     const counted = (state: RawBuilder<unknown>) => sql<number>`
-      (select count(*)::int from form_submission s where s.form_id = f.id and ${state})`;
-    return this.forms(within, workspaces)
-      .select([sql.ref('w.role').as('role'), sql.ref('w.organization_role').as('organization_role')])
-      .select([
-        counted(sql`s.state <> 'spam'`).as('received'),
-        counted(sql`s.state = 'received'`).as('waiting'),
-        counted(sql`s.state = 'spam'`).as('spam'),
-      ])
-      .$castTo<AskedFormRow>();
+      (select count(*)::int from form_submission s where s.form_id = l.id and ${state})`;
+    return [
+      counted(sql`s.state <> 'spam'`).as('received'),
+      counted(sql`s.state = 'received'`).as('waiting'),
+      counted(sql`s.state = 'spam'`).as('spam'),
+    ];
   }
 }
 

@@ -3,8 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import type { Actor } from '../../../platform/access/index.js';
 import { Action } from '../../../platform/actions/index.js';
 import { iso } from '../../../platform/database/index.js';
-import { requireRole } from '../links/forms.service.js';
-import { type AskedFormRow, FormsStore } from '../records/forms.store.js';
+import { type AskedFormRow, FORM_LINK, FormsStore } from '../records/forms.store.js';
 import { type SubmissionRow, SubmissionsStore } from '../records/submissions.store.js';
 import { BOM, ID_COLUMN, safeCell, TIME_COLUMN } from './csv-table.js';
 import { answersOf, cellOf, typeOf } from './response-batch.js';
@@ -39,7 +38,7 @@ export class ExportsService {
     { id, format = 'csv', headers = 'id', bom = false }: ExportForm,
   ): Promise<Exported> {
     const form = await this.forms.require(actor, id);
-    requireRole(actor, form, 'form.read');
+    FORM_LINK.requireRole(actor, form, 'form.read');
     const name = form.path.slice(form.path.lastIndexOf('/') + 1).replace(/\.form$/i, '');
     if (format === 'json')
       return { name: `${name}.json`, type: 'application/json; charset=utf-8', text: this.json(form) };

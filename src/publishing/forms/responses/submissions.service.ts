@@ -6,9 +6,8 @@ import { Database, iso, isoOrNull, type UnitOfWork } from '../../../platform/dat
 import { ById, DeletedView, type Page, readPage } from '../../../platform/dto/index.js';
 import { Conflict, NotFound } from '../../../platform/errors/index.js';
 import { Topics } from '../../../platform/topics/index.js';
-import { requireRole, targetOf } from '../links/forms.service.js';
 import { StagedFiles } from '../receiving/staged-files.js';
-import { type AskedFormRow, FormsStore } from '../records/forms.store.js';
+import { type AskedFormRow, FORM_LINK, FormsStore } from '../records/forms.store.js';
 import { type SubmissionRow, SubmissionsStore, submissionsTopic } from '../records/submissions.store.js';
 import { WaitingStore } from '../records/waiting.store.js';
 import { pathOf } from './response-batch.js';
@@ -60,7 +59,7 @@ export class SubmissionsService {
       await this.requireRow(id, submission_id, unit);
       if (!(await this.submissions.accept(unit, submission_id)))
         throw new Conflict('It is not taken for spam');
-      await this.audit.record(unit, actor, 'form.accept', targetOf(form), { submission_id });
+      await this.audit.record(unit, actor, 'form.accept', FORM_LINK.target(form), { submission_id });
       await this.topics.publishWithCommit(unit, submissionsTopic());
       return unit.answers(viewOf(form, await this.requireRow(id, submission_id, unit)));
     });
@@ -79,7 +78,9 @@ export class SubmissionsService {
     await this.database.transaction(async unit => {
       await this.requireRow(id, submission_id, unit);
       await this.submissions.remove(unit, submission_id);
-      await this.audit.record(unit, actor, 'form.delete_submission', targetOf(form), { submission_id });
+      await this.audit.record(unit, actor, 'form.delete_submission', FORM_LINK.target(form), {
+        submission_id,
+      });
     });
     await this.staged.remove(id, submission_id);
     return DeletedView.of(submission_id);
@@ -99,7 +100,7 @@ export class SubmissionsService {
     return this.database.transaction(async unit => {
       await this.waiting.hurry(unit, id);
       const responses = (await this.submissions.writeAgain(unit, id)) + form.waiting;
-      await this.audit.record(unit, actor, 'form.rebuild', targetOf(form), { responses });
+      await this.audit.record(unit, actor, 'form.rebuild', FORM_LINK.target(form), { responses });
       await this.topics.publishWithCommit(unit, submissionsTopic());
       return unit.answers({ id, responses });
     });
@@ -107,7 +108,7 @@ export class SubmissionsService {
 
   private async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<AskedFormRow> {
     const form = await this.forms.require(actor, id);
-    requireRole(actor, form, permission);
+    FORM_LINK.requireRole(actor, form, permission);
     return form;
   }
 

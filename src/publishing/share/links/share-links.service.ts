@@ -4,7 +4,6 @@ import { hashPassword } from '../../../identity/accounts/index.js';
 import {
   type Actor,
   organizationRoleAllows,
-  requireInWorkspace,
   requireScope,
   type WorkspacePermission,
 } from '../../../platform/access/index.js';
@@ -12,7 +11,7 @@ import { Action, Subject } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
 import { Database, newId } from '../../../platform/database/index.js';
 import { ById, DeletedView, type Page } from '../../../platform/dto/index.js';
-import { Conflict, Invalid, NotFound } from '../../../platform/errors/index.js';
+import { Conflict } from '../../../platform/errors/index.js';
 import {
   ListAcrossWorkspaces,
   ListOfWorkspace,
@@ -20,10 +19,10 @@ import {
   WorkspaceFolders,
   WorkspacesStore,
 } from '../../../workspaces/core/index.js';
-import { type Allowance, LinkAccess } from '../../exposure/index.js';
+import { ALLOWANCES, type Allowance, LinkAccess, readEnd } from '../../exposure/index.js';
 import { LinkViews } from './link-views.js';
 import { CreateShareLink, ShareLinkPage, ShareLinkView, UpdateShareLink } from './share-links.dto.js';
-import { type AskedLinkRow, reachOf, ShareLinksStore } from './share-links.store.js';
+import { type AskedShareLinkRow, SHARE_LINK, ShareLinksStore } from './share-links.store.js';
 
 const NOT_A_FOLDER = 'Only a folder can take uploads';
 
@@ -91,7 +90,7 @@ export class ShareLinksService {
       allow,
       created_by: actor.id,
       ...this.access.newSecret(id),
-      expires_at: futureTime(input.expires_at),
+      expires_at: readEnd(input.expires_at),
       password_hash: password ? await hashPassword(password) : null,
     };
     return this.database.transaction(async unit => {
@@ -99,7 +98,7 @@ export class ShareLinksService {
       await this.links.add(unit, link);
       const row = await this.links.require(actor, id, unit);
       const details = { path, allow, expires_at: input.expires_at ?? null, has_password: !!password };
-      await this.audit.record(unit, actor, 'share.create', targetOf(row), details);
+      await this.audit.record(unit, actor, 'share.create', SHARE_LINK.target(row), details);
       return unit.answers(this.views.of(actor, row));
     });
   }
@@ -113,7 +112,7 @@ export class ShareLinksService {
   })
   async read(actor: Actor, { id }: ById): Promise<ShareLinkView> {
     const row = await this.links.require(actor, id);
-    requireRole(actor, row, 'share.read');
+    SHARE_LINK.requireRole(actor, row, 'share.read');
     return this.views.of(actor, row);
   }
 
@@ -129,18 +128,18 @@ export class ShareLinksService {
   async update(actor: Actor, input: UpdateShareLink): Promise<ShareLinkView> {
     const { id, allow, password, expires_at } = input;
     const row = await this.links.require(actor, id);
-    requireRole(actor, row, 'share.manage');
+    SHARE_LINK.requireRole(actor, row, 'share.manage');
     requireScope(actor, reachOf(allow ?? row.allow));
     if (allow) await this.requireShareable(workspaceOf(row), row.path, allow);
     const passwordHash = password ? await hashPassword(password) : null;
     await this.database.transaction(async unit => {
       await this.links.update(unit, id, {
         ...(allow && { allow }),
-        ...(expires_at !== undefined && { expires_at: futureTime(expires_at) }),
+        ...(expires_at !== undefined && { expires_at: readEnd(expires_at) }),
         ...(password !== undefined && { password_hash: passwordHash }),
       });
       const details = { path: row.path, allow, expires_at, password_changed: password !== undefined };
-      await this.audit.record(unit, actor, 'share.update', targetOf(row), details);
+      await this.audit.record(unit, actor, 'share.update', SHARE_LINK.target(row), details);
     });
     return this.read(actor, { id });
   }
@@ -158,9 +157,9 @@ export class ShareLinksService {
       const row = await this.links.require(actor, id, unit);
       requireScope(actor, 'share.revoke');
       if (!organizationRoleAllows(row.organization_role, 'exposure.manage'))
-        requireRole(actor, row, 'share.revoke');
+        SHARE_LINK.requireRole(actor, row, 'share.revoke');
       await this.links.remove(unit, id);
-      await this.audit.record(unit, actor, 'share.revoke', targetOf(row), { path: row.path });
+      await this.audit.record(unit, actor, 'share.revoke', SHARE_LINK.target(row), { path: row.path });
     });
     return DeletedView.of(id);
   }
@@ -190,22 +189,6 @@ export class ShareLinksService {
   }
 }
 
-function targetOf({ id, organization_id, workspace_id }: AskedLinkRow) {
-  return { type: 'share', id, organization_id, workspace_id };
-}
+const reachOf = (allow: Allowance): WorkspacePermission => ALLOWANCES[allow].needs;
 
-/** 404 where the caller does not see the workspace, 403 where their role or key is too low. */
-function requireRole(actor: Actor, row: AskedLinkRow, permission: WorkspacePermission): void {
-  const { role, features_off } = row;
-  if (!role) throw new NotFound('No such share link');
-  requireInWorkspace(actor, permission, { role, features_off });
-}
-
-const workspaceOf = (row: AskedLinkRow) => ({ id: row.workspace_id, number: row.workspace_number });
-
-function futureTime(time: string | null | undefined): string | null {
-  if (!time) return null;
-  const date = new Date(time);
-  if (date <= new Date()) throw new Invalid('expires_at must lie in the future');
-  return date.toISOString();
-}
+const workspaceOf = (row: AskedShareLinkRow) => ({ id: row.workspace_id, number: row.workspace_number });

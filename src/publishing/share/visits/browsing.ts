@@ -7,12 +7,12 @@ import { contentDisposition, sendFile } from '#libs/http-files/index.js';
 import { type Entry, normalizePath, parentOf, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { task, Workers } from '../../../platform/workers/index.js';
 import { FolderZips } from '../../../workspaces/archives/index.js';
-import { isHidden, isVisit, sendNotice, sendSharePage } from '../../exposure/index.js';
+import { isAbsent, isHidden, isVisit, sendNotice, sendSharePage } from '../../exposure/index.js';
 import { type FileView, filePage, isShownByBytes, showingOf } from '../pages/file-page.js';
 import { folderPage, sortOf } from '../pages/folder-page.js';
 import { type Beside, nameOf } from '../pages/location.js';
 import type { Rendered } from '../pages/render-task.js';
-import { isAbsent, type Visit, VisitsService } from './visits.service.js';
+import { type Visit, VisitsService } from './visits.service.js';
 
 /** Far more than a text of the length that is shown takes, unless it was written to take long. */
 const RENDER_MS = 500;

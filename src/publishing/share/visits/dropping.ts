@@ -10,13 +10,15 @@ import { Quotas } from '../../../identity/auth/index.js';
 import { Config } from '../../../platform/config/index.js';
 import {
   icon,
+  isAbsent,
   OutsideWrites,
   problemHtml,
   type SharePage,
   sendSharePage,
   sizeInWords,
+  visitorProblem,
 } from '../../exposure/index.js';
-import { isAbsent, toldToVisitors, type Visit, VisitsService } from './visits.service.js';
+import { type Visit, VisitsService } from './visits.service.js';
 
 export interface Drop {
   readonly home: string;
@@ -103,7 +105,7 @@ export class Dropping {
         received.push(await this.storeOne(visit, sanitised(name), bytes));
       });
     } catch (error) {
-      const problem = isAbsent(error) ? undefined : toldToVisitors(error);
+      const problem = isAbsent(error) ? undefined : visitorProblem(error);
       if (!problem) throw error;
       return { problem: `${problem.detail}.`, status: problem.status };
     }

@@ -1,26 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import {
-  type Entry,
-  type WorkspaceFs,
-  WorkspaceFsError,
-  type WorkspaceFsErrorCode,
-} from '#libs/workspace-fs/index.js';
+import type { FastifyRequest } from 'fastify';
+import type { Entry, WorkspaceFs } from '#libs/workspace-fs/index.js';
 import { hashSecret } from '../../../platform/access/index.js';
 import { Database, newId } from '../../../platform/database/index.js';
-import { type Problem, problemOf } from '../../../platform/errors/index.js';
 import { defineEvent, Events } from '../../../platform/events/index.js';
 import { WorkspaceFolders } from '../../../workspaces/core/index.js';
 import { ALLOWANCES, type Allowance, LinkAccess, pathBelow } from '../../exposure/index.js';
-
-import { type LinkRow, ShareLinksStore } from '../links/share-links.store.js';
+import { SHARE_LINK, type ShareLinkRow, ShareLinksStore } from '../links/share-links.store.js';
 import type { Location } from '../pages/location.js';
 import { VisitCounts } from './visit-counts.js';
 
 /** A link that was opened by a permitted visitor. Paths are taken below what it shares, and lead nowhere else. */
 export class Visit {
   constructor(
-    readonly link: LinkRow,
+    readonly link: ShareLinkRow,
     readonly token: string,
     readonly files: WorkspaceFs,
   ) {}
@@ -55,29 +48,6 @@ export class Visit {
   }
 }
 
-/** Whatever of these it is, the visitor finds nothing. */
-const ABSENT: readonly WorkspaceFsErrorCode[] = [
-  'not_found',
-  'symlink',
-  'not_directory',
-  'is_directory',
-  'not_regular',
-  'invalid_path',
-  'denied',
-];
-
-export const isAbsent = (error: unknown): boolean =>
-  error instanceof WorkspaceFsError && ABSENT.includes(error.code);
-
-/**
- * What visitors read of a failure; undefined for a bug of ours. Of a file they hear its own name: the folders above what
- * is shared are nothing to them.
- */
-export function toldToVisitors(error: unknown): Problem | undefined {
-  if (!(error instanceof WorkspaceFsError)) return problemOf(error);
-  return problemOf(new WorkspaceFsError(error.code, error.path.slice(error.path.lastIndexOf('/') + 1)));
-}
-
 /** Visitors have put files into the folder of a link. */
 export const shareUploaded = defineEvent<{
   id: string;
@@ -109,14 +79,6 @@ export class VisitsService {
     return new Visit(link, token, this.folders.open(workspace));
   }
 
-  /** Lets the visitor in for the right password; else false. */
-  async unlock(reply: FastifyReply, token: string, password: string, address: string): Promise<boolean> {
-    const link = await this.find(token);
-    const isRight = await this.access.isPassword(link, password, address);
-    if (isRight) this.access.givePass(reply, link, `/s/${token}`);
-    return isRight;
-  }
-
   count({ link }: Visit, counter: 'views' | 'downloads'): void {
     this.counts.add(link.id, counter);
   }
@@ -131,7 +93,8 @@ export class VisitsService {
     });
   }
 
-  private async find(token: string): Promise<LinkRow> {
-    return this.access.requireActive(await this.links.findByTokenHash(hashSecret(token)));
+  /** Throws NotFound or Gone. */
+  async find(token: string): Promise<ShareLinkRow> {
+    return SHARE_LINK.requireActive(await this.links.findByTokenHash(hashSecret(token)));
   }
 }
