@@ -4,12 +4,12 @@ export { LinkAccess, Locked } from './link-access.js';
 export { isAbsent, isVisit, LinkPages, pathOf, tokenOf, visitorProblem } from './link-pages.js';
 export { isHidden, OutsideWrites, pathBelow } from './outside-writes.js';
 export {
+  buildHeaders,
   countInWords,
-  documentOf,
-  headersOf,
   type IconName,
   icon,
   problemHtml,
+  renderDocument,
   SAVE_ICON,
   type SharePage,
   sendDocument,

@@ -35,7 +35,7 @@ export class ShareOrigin implements PublicHosts, OnModuleInit {
     config: Config,
     private readonly ingress: Ingress,
   ) {
-    this.address = shareAddressOf(config.baseUrl);
+    this.address = deriveShareAddress(config.baseUrl);
     this.hosts = this.address ? [this.address.hostname] : [];
   }
 
@@ -82,7 +82,7 @@ export class ShareOrigin implements PublicHosts, OnModuleInit {
   }
 }
 
-function shareAddressOf(baseUrl: string): URL | undefined {
+function deriveShareAddress(baseUrl: string): URL | undefined {
   if (!URL.canParse(baseUrl)) return undefined;
   const address = new URL(baseUrl);
   const { hostname } = address;

@@ -30,10 +30,10 @@ import {
 import {
   FILE_INVITATION,
   FileInvitationsStore,
-  fileInvitationView,
   type LockedInvitation,
   reachOf,
   requireOpen,
+  toView,
 } from './file-invitations.store.js';
 import { InvitationMail } from './invitation-mail.js';
 
@@ -104,7 +104,7 @@ export class FileInvitationsService {
       const row = await this.invitations.require(actor, invitation.id, unit);
       await this.record(unit, actor, 'file_invitation.create', row);
       const link = await this.mail.send(unit, actor, invitation, token);
-      return unit.answers({ ...fileInvitationView(row), token, link, mailed: this.mail.isConfigured });
+      return unit.answers({ ...toView(row), token, link, mailed: this.mail.isConfigured });
     });
   }
 
@@ -124,7 +124,7 @@ export class FileInvitationsService {
       if (invitation.email !== actor.email)
         throw new Forbidden('This invitation is for another e-mail address than that of your account');
       await this.settle(unit, actor, invitation, actor.id);
-      return unit.answers(fileInvitationView(await this.invitations.require(actor, invitation.id, unit)));
+      return unit.answers(toView(await this.invitations.require(actor, invitation.id, unit)));
     });
   }
 

@@ -66,12 +66,12 @@ export class FileInvitationsStore {
   list(actor: Actor, workspaceId: string | undefined, input: PageInput): Promise<Page<FileInvitationView>> {
     const all = this.invitations(this.database, visibleTo<Row<'workspace'>>(actor));
     const query = workspaceId ? all.where('i.workspace_id', '=', workspaceId) : all;
-    return pageById(query, input, fileInvitationView, { by: 'i.id' });
+    return pageById(query, input, toView, { by: 'i.id' });
   }
 
   listAccepted(actor: Actor, input: PageInput): Promise<Page<FileInvitationView>> {
     const query = this.asked(actor).where('i.accepted_by', '=', actor.id).where(isReachableBy(actor));
-    return pageById(query, input, fileInvitationView, { by: 'i.id' });
+    return pageById(query, input, toView, { by: 'i.id' });
   }
 
   /** Also when it is accepted or expired; none while sharing is turned off. */
@@ -88,7 +88,7 @@ export class FileInvitationsStore {
       .executeTakeFirst();
     if (!row) return undefined;
     const { is_over, ...held } = row;
-    return { ...held, status: stageOf({ ...held, is_over }) };
+    return { ...held, status: deriveStage({ ...held, is_over }) };
   }
 
   /** 404 for an unknown token, and while sharing is turned off. */
@@ -187,7 +187,7 @@ export function requireOpen({ accepted_by, is_over }: LockedInvitation): void {
   if (is_over) throw new Gone('This invitation has expired; ask for a new one');
 }
 
-export function fileInvitationView(row: InvitationRow): FileInvitationView {
+export function toView(row: InvitationRow): FileInvitationView {
   const { id, workspace_id, path, email, role, invited_by, invited_by_name } = row;
   return {
     id,
@@ -195,7 +195,7 @@ export function fileInvitationView(row: InvitationRow): FileInvitationView {
     path,
     email,
     role,
-    status: statusOf(row),
+    status: deriveStatus(row),
     invited_by,
     invited_by_name,
     accepted_at: isoOrNull(row.accepted_at),
@@ -204,11 +204,11 @@ export function fileInvitationView(row: InvitationRow): FileInvitationView {
   };
 }
 
-function statusOf(row: InvitationRow): string {
-  return FILE_INVITATION.stands(row) ? stageOf(row) : 'suspended';
+function deriveStatus(row: InvitationRow): string {
+  return FILE_INVITATION.stands(row) ? deriveStage(row) : 'suspended';
 }
 
-function stageOf({ accepted_by, is_over }: Pick<InvitationRow, 'accepted_by' | 'is_over'>) {
+function deriveStage({ accepted_by, is_over }: Pick<InvitationRow, 'accepted_by' | 'is_over'>) {
   if (accepted_by) return 'accepted';
   return is_over ? 'expired' : 'pending';
 }

@@ -13,7 +13,7 @@ import { Config } from '../../platform/config/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { connectHtml, sendOn, signedInAs } from '../../platform/pages/index.js';
 import { sendSharePage } from '../exposure/index.js';
-import { folderPage, sortOf } from '../share/index.js';
+import { folderPage, readSort } from '../share/index.js';
 import { FileInvitationsService } from './file-invitations.service.js';
 import { FileInvitationsStore, type HeldInvitation } from './file-invitations.store.js';
 import { InvitedFilesService } from './invited-files.service.js';
@@ -97,7 +97,7 @@ export class FileInvitationPagesController extends InvitationPages<HeldInvitatio
       location: { home: `${address}/files`, name: plainName(path) || 'Workspace', within },
       entries: items as Entry[],
       cut: next_cursor !== null,
-      sort: sortOf(sort),
+      sort: readSort(sort),
       savable: false,
     });
     sendSharePage(reply, { ...page, headers: { 'referrer-policy': 'no-referrer' } });

@@ -5,9 +5,8 @@ import { RoutesOf } from '../../platform/openapi/index.js';
 import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { ExposureModule } from '../exposure/index.js';
-import { FormFiles } from './file/index.js';
+import { FormFiles } from './file/form-files.js';
 import { CurrentForms } from './links/current-forms.js';
-import { FileToShare } from './links/file-to-share.js';
 import { FormChecksService } from './links/form-checks.service.js';
 import { FormViews } from './links/form-views.js';
 import { FormsService } from './links/forms.service.js';
@@ -29,7 +28,8 @@ import { ExportsService } from './responses/exports.service.js';
 import { FormsProcessor } from './responses/forms.processor.js';
 import { ResponseBatch } from './responses/response-batch.js';
 import { ResponseFile } from './responses/response-file.js';
-import { FORMS, ResponseWriter } from './responses/response-writer.js';
+import { FORMS, ResponseScheduler } from './responses/response-scheduler.js';
+import { ResponseWriter } from './responses/response-writer.js';
 import { FormRetention } from './responses/retention.js';
 import { SubmissionsService } from './responses/submissions.service.js';
 
@@ -53,7 +53,6 @@ import { SubmissionsService } from './responses/submissions.service.js';
     FormFiles,
     FormsProcessor,
     CurrentForms,
-    FileToShare,
     FormViews,
     Previews,
     SubmissionsStore,
@@ -66,6 +65,7 @@ import { SubmissionsService } from './responses/submissions.service.js';
     WaitingStore,
     ResponseBatch,
     ResponseFile,
+    ResponseScheduler,
     ResponseWriter,
     ExportsService,
     FormRetention,

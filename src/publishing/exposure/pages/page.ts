@@ -57,17 +57,17 @@ interface Sheet {
   readonly hash: string;
 }
 
-const sheetOf = (css: string): Sheet => ({ css, hash: createHash('sha256').update(css).digest('base64') });
-const PLAIN = sheetOf(STYLE);
+const makeSheet = (css: string): Sheet => ({ css, hash: createHash('sha256').update(css).digest('base64') });
+const PLAIN = makeSheet(STYLE);
 
 /** By what they have besides {@link STYLE}. */
 const sheets = new LRUCache<string, Sheet>({ max: 200 });
 
-function styleOf({ style }: SharePage): Sheet {
+function findStyle({ style }: SharePage): Sheet {
   if (style === undefined) return PLAIN;
   const known = sheets.get(style);
   if (known) return known;
-  const made = sheetOf(STYLE + style);
+  const made = makeSheet(STYLE + style);
   sheets.set(style, made);
   return made;
 }
@@ -95,9 +95,9 @@ export interface SharePage {
 const SANDBOX = 'sandbox allow-same-origin allow-forms allow-downloads';
 
 /** A page loads only what lies beside it, and no script unless it says so. */
-function policyOf(page: SharePage): string {
+function buildPolicy(page: SharePage): string {
   const { showsPdf, runsScripts, tellsTimes, frameAncestors = [], formTargets = [] } = page;
-  const styles = [`'sha256-${styleOf(page).hash}'`, ...(runsScripts ? ["'self'"] : [])];
+  const styles = [`'sha256-${findStyle(page).hash}'`, ...(runsScripts ? ["'self'"] : [])];
   const parts = [
     "default-src 'none'",
     `style-src ${styles.join(' ')}`,
@@ -115,7 +115,7 @@ function policyOf(page: SharePage): string {
 }
 
 export function sendSharePage(reply: FastifyReply, page: SharePage): void {
-  sendDocument(reply, page.status ?? 200, headersOf(page), documentOf(page));
+  sendDocument(reply, page.status ?? 200, buildHeaders(page), renderDocument(page));
 }
 
 /** What {@link sendSharePage} sends, for those who made it before. */
@@ -128,11 +128,11 @@ export function sendDocument(
   void reply.status(status).headers(headers).send(document);
 }
 
-export function headersOf(page: SharePage): Record<string, string> {
+export function buildHeaders(page: SharePage): Record<string, string> {
   const isFramed = (page.frameAncestors?.length ?? 0) > 0;
   return {
     ...page.headers,
-    'content-security-policy': policyOf(page),
+    'content-security-policy': buildPolicy(page),
     ...(!isFramed && { 'x-frame-options': 'DENY' }),
     'cache-control': 'no-store',
     'content-type': 'text/html; charset=utf-8',
@@ -140,7 +140,7 @@ export function headersOf(page: SharePage): Record<string, string> {
 }
 
 /** The whole of a page, for those who send it often. */
-export function documentOf(page: SharePage): string {
+export function renderDocument(page: SharePage): string {
   const { title, body, narrow, tellsTimes } = page;
   const content = html`<a class="skip" href="#content">Skip to the content</a>
 <main class="${narrow ? 'page narrow' : 'page'}" id="content">
@@ -148,7 +148,7 @@ ${body}
 </main>
 <footer>Shared with Atelier</footer>
 ${tellsTimes && new Html(LOCAL_TIMES)}`;
-  return documentHtml({ title, style: styleOf(page).css, body: content.text });
+  return documentHtml({ title, style: findStyle(page).css, body: content.text });
 }
 
 const NOTICES = {

@@ -15,11 +15,11 @@ export function readCondition(field: YamlMapping, before: readonly FormField[]):
     return condition.error('field', 'must be the id of a field before this one', knownIds(before) || null);
   if (!ASKED_TYPES.includes(asked.type))
     return condition.error('field', `must be a field of the type ${ASKED_TYPES.join(', ')}`);
-  if (depthOf(asked, before) >= LIMITS.conditionDepth)
+  if (countDepth(asked, before) >= LIMITS.conditionDepth)
     return condition.error('field', `depends on more than ${LIMITS.conditionDepth} fields, one on the other`);
   const is = condition.has('is') ? condition.texts('is', LIMITS.conditionValues) : null;
   if (is?.length === 0) return condition.error('is', 'has no value', 'Leave it out where any answer will do');
-  const known = valuesOf(asked);
+  const known = listValues(asked);
   const unknown = is?.find(value => !known.includes(value));
   if (unknown !== undefined)
     return condition.error(
@@ -35,14 +35,14 @@ const knownIds = (fields: readonly FormField[]): string => {
   return ids.length > 0 ? `There are ${ids.slice(0, 20).join(', ')}` : '';
 };
 
-function valuesOf({ type, options, max }: FormField): string[] {
+function listValues({ type, options, max }: FormField): string[] {
   if (type === 'checkbox') return ['true', 'false'];
   if (type === 'rating') return Array.from({ length: Number(max) }, (_, n) => String(n + 1));
   return options.map(({ id }) => id);
 }
 
 /** On how many fields it depends, one on the other. */
-function depthOf({ showIf }: FormField, fields: readonly FormField[]): number {
+function countDepth({ showIf }: FormField, fields: readonly FormField[]): number {
   const asked = showIf && fields.find(({ id }) => id === showIf.field);
-  return asked ? 1 + depthOf(asked, fields) : 0;
+  return asked ? 1 + countDepth(asked, fields) : 0;
 }

@@ -102,13 +102,13 @@ function readId(field: YamlMapping): string {
 type Bounds = Pick<FormField, 'min' | 'max'>;
 
 function readBounds(field: YamlMapping, type: FieldType): Bounds {
-  const bounds = boundsOf(field, type);
+  const bounds = readBoundsByType(field, type);
   const { min, max } = bounds;
   if (min !== undefined && max !== undefined && min > max) field.error('min', 'is more than max');
   return bounds;
 }
 
-function boundsOf(field: YamlMapping, type: FieldType): Bounds {
+function readBoundsByType(field: YamlMapping, type: FieldType): Bounds {
   switch (type) {
     case 'text':
     case 'textarea':

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { isNoFile } from '#libs/workspace-fs/index.js';
 import { Database, dryRun, newId } from '../../../platform/database/index.js';
+import { Invalid } from '../../../platform/errors/index.js';
 import { defineEvent, Events } from '../../../platform/events/index.js';
 import { WorkspaceFolders } from '../../../workspaces/core/index.js';
-import { type CheckedFile, FormFiles } from '../file/index.js';
-import { type FormRow, FormsStore } from '../records/forms.store.js';
+import { type CheckedFile, FormFiles } from '../file/form-files.js';
+import { type FileState, type FormRow, FormsStore } from '../records/forms.store.js';
 
 /** The file of a form can no longer be shown, or its responses cannot be written where they belong. */
 export const formTroubled = defineEvent<FormFacts & { problem: string }>('form.troubled');
@@ -19,7 +20,7 @@ export interface FormFacts {
   created_by: string;
 }
 
-export const factsOf = (form: FormRow): FormFacts => {
+export const toFacts = (form: FormRow): FormFacts => {
   const { id: form_id, organization_id, workspace_id, path, created_by } = form;
   return {
     id: newId(),
@@ -47,18 +48,29 @@ export class CurrentForms {
   async current(form: FormRow): Promise<FormRow> {
     const file = await this.read(form);
     const { definition, hash } = file;
-    const broken = definition ? null : problemOf(form.path, file);
+    const broken = definition ? null : describeProblem(form.path, file);
     if (definition && hash === form.definition_hash && form.broken === null) return form;
     if (broken !== null && broken === form.broken) return form;
     if (!dryRun()) await this.note(form, file, broken);
     return { ...form, broken, ...(definition && { definition, definition_hash: hash }) };
   }
 
+  /** The file of a form that is to be shared. 422 with the first mistake of a file that has some. */
+  async readShareable(workspace: { id: string; number: number }, path: string): Promise<FileState> {
+    const folder = this.folders.open(workspace);
+    const { definition, findings, hash } = await this.files.read(workspace.id, folder, path);
+    if (definition) return { definition, hash };
+    const { line, message } = findings.find(({ severity }) => severity === 'error') ?? findings[0] ?? {};
+    throw new Invalid(
+      `The form has mistakes; check it first: ${line ? `line ${line}: ` : ''}${message ?? 'it cannot be read'}`,
+    );
+  }
+
   private note(form: FormRow, { definition, hash }: CheckedFile, broken: string | null): Promise<void> {
     return this.database.transaction(async unit => {
       if (definition) return this.forms.learn(unit, form.id, { definition, hash });
       if (broken !== null && (await this.forms.breaks(unit, form.id, broken)))
-        await this.events.publish(unit, formTroubled, { ...factsOf(form), problem: broken });
+        await this.events.publish(unit, formTroubled, { ...toFacts(form), problem: broken });
     });
   }
 
@@ -73,7 +85,7 @@ export class CurrentForms {
   }
 }
 
-function problemOf(path: string, { findings }: CheckedFile): string {
+function describeProblem(path: string, { findings }: CheckedFile): string {
   const first = findings.find(({ severity }) => severity === 'error');
   if (!first) return `There is no file ${path}; put it back, or say where it is now`;
   const { file, line, message, suggestion } = first;

@@ -6,9 +6,10 @@ import { Audit } from '../../../platform/audit/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import { WorkspaceFolders, WorkspacesStore } from '../../../workspaces/core/index.js';
-import { answered, FormFiles } from '../file/index.js';
+import { answered } from '../file/form-definition.js';
+import { FormFiles } from '../file/form-files.js';
 import { FormsStore } from '../records/forms.store.js';
-import { outputOf } from './form-views.js';
+import { outputPath } from './form-views.js';
 import { FormCheck, FormPath, FormPreview } from './forms.dto.js';
 import { Previews } from './previews.js';
 
@@ -35,7 +36,7 @@ export class FormChecksService {
   })
   async check(actor: Actor, input: FormPath): Promise<FormCheck> {
     const workspace = await this.workspaces.require(actor, 'form.read', input.workspace_id);
-    const path = formPathOf(input.path);
+    const path = readFormPath(input.path);
     const { definition, findings } = await this.files.read(workspace.id, this.folders.open(workspace), path);
     const columns = definition ? answered(definition).map(({ id }) => id) : [];
     const id = await this.forms.idAt(this.database, workspace.id, path);
@@ -45,7 +46,7 @@ export class FormChecksService {
       title: definition?.title ?? null,
       findings: [...findings],
       columns: definition ? ['submission_id', 'submitted_at', ...columns] : [],
-      output: definition && outputOf(form || { path, csv_file: null }, definition.output),
+      output: definition && outputPath(form || { path, csv_file: null }, definition.output),
     };
     return this.database.transaction(unit => unit.answers(check));
   }
@@ -61,7 +62,7 @@ export class FormChecksService {
   })
   async preview(actor: Actor, input: FormPath): Promise<FormPreview> {
     const workspace = await this.workspaces.require(actor, 'form.share', input.workspace_id);
-    const path = formPathOf(input.path);
+    const path = readFormPath(input.path);
     await this.files.read(workspace.id, this.folders.open(workspace), path);
     const preview = this.previews.make({ workspace_id: workspace.id, number: workspace.number, path });
     return this.database.transaction(async unit => {
@@ -74,7 +75,7 @@ export class FormChecksService {
 }
 
 /** 422 for what is no form by its name. */
-export function formPathOf(given: string): string {
+export function readFormPath(given: string): string {
   const path = workspacePath(given);
   if (!/[^/]\.form$/i.test(path)) throw new Invalid('path must be that of a file whose name ends in .form');
   return path;

@@ -10,14 +10,14 @@ import {
   isPast,
   LinkAccess,
 } from '../../exposure/index.js';
-import type { FormDefinition } from '../file/index.js';
+import type { FormDefinition } from '../file/form-definition.js';
 import { type AskedFormRow, FORM_LINK, type FormRow, FormsStore } from '../records/forms.store.js';
 import type { FORM_STATES, FormView } from './forms.dto.js';
 
 type FormState = (typeof FORM_STATES)[number];
 
 /** Why a form takes no responses; `open` where it does. `responses`: those that it has. */
-export function stateOf(
+export function deriveState(
   form: FormRow,
   definition: Pick<FormDefinition, 'closesAt' | 'maxResponses'>,
   responses: number,
@@ -31,7 +31,7 @@ export function stateOf(
 }
 
 /** Where the responses of a form go: beside its file. */
-export function outputOf(
+export function outputPath(
   { path, csv_file }: Pick<FormRow, 'path' | 'csv_file'>,
   output: string | null,
 ): string {
@@ -52,7 +52,7 @@ export class FormViews implements ExposureSource, OnModuleInit {
     this.exposures.add(this);
   }
 
-  of(actor: Actor, row: AskedFormRow): FormView {
+  toView(actor: Actor, row: AskedFormRow): FormView {
     const { id, workspace_id, path, definition, waiting, spam } = row;
     return {
       id,
@@ -60,12 +60,12 @@ export class FormViews implements ExposureSource, OnModuleInit {
       path,
       title: definition.title,
       url: this.access.urlFor(actor, FORM_LINK, row),
-      state: stateOf(row, definition, row.received),
+      state: deriveState(row, definition, row.received),
       problem: row.broken,
       trouble: row.trouble,
       has_password: row.password_hash !== null,
       expires_at: isoOrNull(row.expires_at),
-      output: outputOf(row, definition.output),
+      output: outputPath(row, definition.output),
       responses: row.received,
       waiting,
       spam,

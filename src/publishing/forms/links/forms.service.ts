@@ -8,15 +8,14 @@ import {
 } from '../../../platform/access/index.js';
 import { Action, Subject } from '../../../platform/actions/index.js';
 import { Audit } from '../../../platform/audit/index.js';
-import { Config } from '../../../platform/config/index.js';
-import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { Database, newId } from '../../../platform/database/index.js';
 import { ById, DeletedView, type Page } from '../../../platform/dto/index.js';
 import { Conflict } from '../../../platform/errors/index.js';
 import { ListOfWorkspace, type VisibleWorkspace, WorkspacesStore } from '../../../workspaces/core/index.js';
 import { LinkAccess, readEnd } from '../../exposure/index.js';
 import { type AskedFormRow, FORM_LINK, type FormChanges, FormsStore } from '../records/forms.store.js';
-import { FileToShare } from './file-to-share.js';
-import { formPathOf } from './form-checks.service.js';
+import { CurrentForms } from './current-forms.js';
+import { readFormPath } from './form-checks.service.js';
 import { FormViews } from './form-views.js';
 import { FormPage, FormView, ShareForm, UpdateForm } from './forms.dto.js';
 
@@ -24,11 +23,10 @@ import { FormPage, FormView, ShareForm, UpdateForm } from './forms.dto.js';
 @Injectable()
 export class FormsService {
   constructor(
-    private readonly config: Config,
     private readonly database: Database,
     private readonly forms: FormsStore,
     private readonly workspaces: WorkspacesStore,
-    private readonly files: FileToShare,
+    private readonly current: CurrentForms,
     private readonly access: LinkAccess,
     private readonly views: FormViews,
     private readonly audit: Audit,
@@ -43,7 +41,7 @@ export class FormsService {
   async list(actor: Actor, input: ListOfWorkspace): Promise<Page<FormView>> {
     await this.workspaces.require(actor, 'form.read', input.workspace_id);
     const page = await this.forms.list(actor, input);
-    return { ...page, items: page.items.map(row => this.views.of(actor, row)) };
+    return { ...page, items: page.items.map(row => this.views.toView(actor, row)) };
   }
 
   @Action('form_share', 'POST /api/workspaces/:workspaceId/forms/share', {
@@ -62,8 +60,8 @@ export class FormsService {
   async share(actor: Actor, input: ShareForm): Promise<FormView> {
     const { workspace_id: workspaceId, password } = input;
     const workspace = await this.workspaces.require(actor, 'form.share', workspaceId);
-    const path = formPathOf(input.path);
-    const file = await this.files.read(workspace, path);
+    const path = readFormPath(input.path);
+    const file = await this.current.readShareable(workspace, path);
     const id = newId();
     const form = {
       id,
@@ -76,12 +74,12 @@ export class FormsService {
     };
     return this.database.transaction(async unit => {
       await this.workspaces.requireLocked(unit, actor, 'form.share', workspaceId);
-      await this.requireRoom(unit, workspaceId, path);
+      await this.forms.requireRoom(unit, workspaceId, path);
       await this.forms.add(unit, form, file);
       const row = await this.forms.require(actor, id, unit);
       const details = { path, expires_at: input.expires_at ?? null, has_password: !!password };
       await this.audit.record(unit, actor, 'form.share', FORM_LINK.target(row), details);
-      return unit.answers(this.views.of(actor, row));
+      return unit.answers(this.views.toView(actor, row));
     });
   }
 
@@ -95,7 +93,7 @@ export class FormsService {
   async read(actor: Actor, { id }: ById): Promise<FormView> {
     const row = await this.forms.require(actor, id);
     FORM_LINK.requireRole(actor, row, 'form.read');
-    return this.views.of(actor, { ...row, ...(await this.files.current(row)) });
+    return this.views.toView(actor, { ...row, ...(await this.current.current(row)) });
   }
 
   @Action('form_update', 'PATCH /api/forms/:id', {
@@ -111,8 +109,8 @@ export class FormsService {
     const { id, paused, password, expires_at, rotate } = input;
     const row = await this.forms.require(actor, id);
     FORM_LINK.requireRole(actor, row, 'form.share');
-    const path = input.path === undefined ? row.path : formPathOf(input.path);
-    const file = path === row.path ? undefined : await this.files.read(workspaceOf(row), path);
+    const path = input.path === undefined ? row.path : readFormPath(input.path);
+    const file = path === row.path ? undefined : await this.current.readShareable(workspaceOf(row), path);
     const changes: FormChanges = {
       ...(file && { path }),
       ...(paused !== undefined && { paused_at: paused ? new Date().toISOString() : null }),
@@ -122,7 +120,7 @@ export class FormsService {
     };
     await this.database.transaction(async unit => {
       await this.workspaces.requireLocked(unit, actor, 'form.share', row.workspace_id);
-      if (file) await this.requireFree(unit, row.workspace_id, path);
+      if (file) await this.forms.requireFree(unit, row.workspace_id, path);
       await this.forms.update(unit, id, changes);
       if (file) await this.forms.learn(unit, id, file);
       const details = {
@@ -176,18 +174,6 @@ export class FormsService {
   ): Promise<VisibleWorkspace> {
     const { workspace_id } = await this.forms.require(actor, id);
     return this.workspaces.require(actor, permission, workspace_id);
-  }
-
-  private async requireRoom(unit: UnitOfWork, workspaceId: string, path: string): Promise<void> {
-    await this.requireFree(unit, workspaceId, path);
-    const { forms: most } = this.config.workspaceLimits;
-    if ((await this.forms.count(unit, workspaceId)) >= most)
-      throw new Conflict(`The workspace has ${most} forms, as many as it may; delete one`);
-  }
-
-  private async requireFree(unit: UnitOfWork, workspaceId: string, path: string): Promise<void> {
-    const other = await this.forms.idAt(unit, workspaceId, path);
-    if (other) throw new Conflict(`The file is shared already, as the form ${other}; change that one`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Html, html } from '#libs/html/index.js';
 import { countInWords, sizeInWords } from '../../exposure/index.js';
-import { type FormField, LIMITS } from '../file/index.js';
+import { type FormField, LIMITS } from '../file/form-definition.js';
 
 /** What stands in a form again after a mistake. */
 export interface Filled {
@@ -62,7 +62,7 @@ const optional = ({ required }: FormField): Html =>
 const helpId = (id: string) => `h-${id}`;
 const mistakeId = (id: string) => `e-${id}`;
 
-function helpOf({ type, help, accept, maxFiles, min, max }: FormField): string {
+function renderHelp({ type, help, accept, maxFiles, min, max }: FormField): string {
   if (type === 'file') {
     const limits = `Up to ${countInWords(maxFiles, 'file', 'files')}, ${sizeInWords(LIMITS.fileUploadBytes)} each${accept.length > 0 ? `: ${accept.join(', ')}` : ''}.`;
     return [help, limits].filter(Boolean).join(' ');
@@ -79,7 +79,7 @@ const sentence = (mistake: string): string =>
   `${mistake[0]?.toUpperCase()}${mistake.slice(1)}${/[.!?]$/.test(mistake) ? '' : '.'}`;
 
 function aside({ field, mistake }: View): Html {
-  const help = helpOf(field);
+  const help = renderHelp(field);
   return html`${help && html`<p class="help" id="${helpId(field.id)}">${help}</p>`}${
     mistake !== undefined &&
     html`<p class="mistake" id="${mistakeId(field.id)}"><span class="hidden">Mistake: </span>${sentence(mistake)}</p>`
@@ -88,7 +88,7 @@ function aside({ field, mistake }: View): Html {
 
 /** Attributes that tie a control to what is said of it. */
 function tied({ field, mistake }: View): Html {
-  const ids = [helpOf(field) && helpId(field.id), mistake !== undefined && mistakeId(field.id)].filter(
+  const ids = [renderHelp(field) && helpId(field.id), mistake !== undefined && mistakeId(field.id)].filter(
     Boolean,
   );
   return html`${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${mistake !== undefined && html` aria-invalid="true"`}`;
@@ -113,7 +113,7 @@ function control(view: View): Html {
         field.accept.length > 0 && html` accept="${field.accept.join(',')}"`
       }>`;
     default:
-      return html`<input type="${INPUT_TYPES[type] ?? 'text'}" ${start}${hint}${boundsOf(field)} value="${value}">`;
+      return html`<input type="${INPUT_TYPES[type] ?? 'text'}" ${start}${hint}${renderBounds(field)} value="${value}">`;
   }
 }
 
@@ -126,7 +126,7 @@ const INPUT_TYPES: Partial<Record<FormField['type'], string>> = {
   time: 'time',
 };
 
-function boundsOf({ type, min, max }: FormField): Html {
+function renderBounds({ type, min, max }: FormField): Html {
   if (type === 'text') return html` maxlength="${max ?? LIMITS.text}"`;
   if (type === 'email') return html` maxlength="254"`;
   const bounds = html`${min !== undefined && html` min="${min}"`}${max !== undefined && html` max="${max}"`}`;
@@ -183,7 +183,7 @@ function group(view: View): Html {
 
 /** A group of checkboxes has no state of being invalid. */
 function describedOnly({ field, mistake }: View): Html {
-  const ids = [helpOf(field) && helpId(field.id), mistake !== undefined && mistakeId(field.id)].filter(
+  const ids = [renderHelp(field) && helpId(field.id), mistake !== undefined && mistakeId(field.id)].filter(
     Boolean,
   );
   return html`${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}`;

@@ -1,10 +1,9 @@
 import { Html, html } from '#libs/html/index.js';
 import { icon, type SharePage } from '../../exposure/index.js';
-import type { FormDefinition } from '../file/index.js';
+import type { FormDefinition } from '../file/form-definition.js';
 import { PROOF, TICKET } from '../receiving/handed-in.js';
-import { conditionsStyle } from './conditions-style.js';
 import { controlId, EMPTY, type Filled, fieldHtml } from './field-html.js';
-import { FORM_STYLE } from './form-style.js';
+import { conditionsStyle, FORM_STYLE } from './form-style.js';
 
 /** A form to fill in, as it is shown. */
 export interface ShownForm {

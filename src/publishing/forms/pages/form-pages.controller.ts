@@ -33,7 +33,7 @@ export class FormPagesController {
     return this.pages.answer(FORM_LINK, request, reply, async () => {
       const open = await this.visits.open(tokenOf(request), request);
       if (isClosed(open.state)) return sendSharePage(reply, closedPage(open.definition, open.state));
-      const { headers, document } = this.ready.of(await this.shown(open));
+      const { headers, document } = this.ready.fill(await this.shown(open));
       sendDocument(reply, 200, headers, document);
     });
   }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { documentOf, headersOf } from '../../exposure/index.js';
-import type { FormDefinition } from '../file/index.js';
+import { buildHeaders, renderDocument } from '../../exposure/index.js';
+import type { FormDefinition } from '../file/form-definition.js';
 import { formPage, type ShownForm } from './form-page.js';
 
 /** What stands in the place of what differs from visit to visit; no text of a form holds it. */
@@ -24,7 +24,7 @@ export class ReadyPages {
   private readonly ready = new WeakMap<FormDefinition, LRUCache<string, Ready>>();
 
   /** A string, not bytes: Node.js writes it to the socket together with the head. */
-  of(form: Omit<ShownForm, 'filled'>): {
+  fill(form: Omit<ShownForm, 'filled'>): {
     headers: Readonly<Record<string, string | number>>;
     document: string;
   } {
@@ -55,11 +55,11 @@ export class ReadyPages {
 
 function readyPage(form: Omit<ShownForm, 'filled'>): Ready {
   const page = formPage({ ...form, ...MARKS });
-  const parts = documentOf(page).split(/\0(ticket|decoy)/);
+  const parts = renderDocument(page).split(/\0(ticket|decoy)/);
   const pieces = [];
   for (let at = 0; at < parts.length - 1; at += 2)
     pieces.push({ text: parts[at] ?? '', mark: parts[at + 1] as Mark });
   const last = parts.at(-1) ?? '';
   const length = pieces.reduce((sum, { text }) => sum + Buffer.byteLength(text), Buffer.byteLength(last));
-  return { headers: headersOf(page), pieces, last, length };
+  return { headers: buildHeaders(page), pieces, last, length };
 }

@@ -1,13 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { Quotas } from '../../../identity/auth/index.js';
-import { Config } from '../../../platform/config/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { Topics } from '../../../platform/topics/index.js';
 import { FormsStore } from '../records/forms.store.js';
-import { type NewSubmission, SubmissionsStore, submissionsTopic } from '../records/submissions.store.js';
+import { type NewSubmission, SubmissionsStore } from '../records/submissions.store.js';
+import { WaitingStore } from '../records/waiting.store.js';
 import type { OpenForm } from './form-visits.js';
 import type { HandedIn } from './handed-in.js';
-import { ProofOfWork } from './proof-of-work.js';
 import { Tickets } from './tickets.js';
 
 /** Faster than people write. */
@@ -27,14 +24,11 @@ export class Admission {
   private waking: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly config: Config,
     private readonly database: Database,
     private readonly forms: FormsStore,
     private readonly submissions: SubmissionsStore,
     private readonly tickets: Tickets,
-    private readonly proofs: ProofOfWork,
-    private readonly quotas: Quotas,
-    private readonly topics: Topics,
+    private readonly waiting: WaitingStore,
   ) {}
 
   /** By its ticket, and the field that people do not see. */
@@ -47,20 +41,6 @@ export class Admission {
     if (read.age < MIN_AGE_MS)
       return { kind: 'new', key: read.key, reason: 'It was sent within three seconds' };
     return { kind: 'new', key: read.key, reason: null };
-  }
-
-  /** Undefined where no work is asked for, or it was done; else what is to be done. 429 where too much came from there, or at all. */
-  async prove(
-    { form, definition }: OpenForm,
-    { proof }: HandedIn,
-    address: string,
-  ): Promise<string | undefined> {
-    const { form_address, form: all } = this.config.hourLimits;
-    if (form_address > 0) await this.quotas.spendOfAddress(`form-${form.id}`, address, form_address);
-    if (all > 0) await this.quotas.spendOfAccount('form', form.id, all);
-    if (!(await this.proofs.isNeeded(form.id, definition))) return undefined;
-    if (await this.proofs.isSolved(form.id, proof)) return undefined;
-    return 'Many responses come in just now. Wait for the check at the end of the form, and send it again.';
   }
 
   /** Durable when it returns; `full` where the form has taken as many as it may. */
@@ -90,7 +70,7 @@ export class Admission {
   private wakeWriter(): void {
     this.waking ??= setTimeout(() => {
       this.waking = undefined;
-      this.topics.publish(submissionsTopic());
+      this.waiting.wake();
     }, WAKE_MS).unref();
   }
 

@@ -3,9 +3,9 @@ import type { FastifyRequest } from 'fastify';
 import { accessTopic, hashSecret, workspaceAccessTopic } from '../../../platform/access/index.js';
 import { TopicCache, Topics } from '../../../platform/topics/index.js';
 import { LinkAccess } from '../../exposure/index.js';
-import type { FormDefinition } from '../file/index.js';
+import type { FormDefinition } from '../file/form-definition.js';
 import { CurrentForms } from '../links/current-forms.js';
-import { stateOf } from '../links/form-views.js';
+import { deriveState } from '../links/form-views.js';
 import { FORM_LINK, type FormRow, FormsStore, formTopic } from '../records/forms.store.js';
 import { SubmissionsStore } from '../records/submissions.store.js';
 
@@ -15,7 +15,7 @@ export interface OpenForm {
   readonly definition: FormDefinition;
   /** `/f/{token}` */
   readonly home: string;
-  readonly state: ReturnType<typeof stateOf>;
+  readonly state: ReturnType<typeof deriveState>;
 }
 
 const MAX_ROWS = 500;
@@ -45,7 +45,7 @@ export class FormVisits {
     const form = await this.current.current(row);
     const { definition } = form;
     const responses = definition.maxResponses === null ? 0 : await this.submissions.responses(form.id);
-    return { form, definition, home: `/f/${token}`, state: stateOf(form, definition, responses) };
+    return { form, definition, home: `/f/${token}`, state: deriveState(form, definition, responses) };
   }
 
   /** Throws NotFound or Gone. */

@@ -4,7 +4,7 @@ import { isExactNumber, textOf } from '#libs/exact-json/index.js';
 import { bytesOf, readBody } from '#libs/fastify-hardening/index.js';
 import { type FormRequest, receiveForm } from '#libs/http-files/index.js';
 import { Invalid, TooLarge } from '../../../platform/errors/index.js';
-import { LIMITS } from '../file/index.js';
+import { LIMITS } from '../file/form-definition.js';
 
 /** Names of what is no field: ids of fields begin with a letter. */
 export const TICKET = '_ticket';

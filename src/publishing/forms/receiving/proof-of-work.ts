@@ -4,7 +4,7 @@ import { type Challenge, createChallenge, type Payload, verifySolution } from 'a
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
 import { LRUCache } from 'lru-cache';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
-import type { FormDefinition } from '../file/index.js';
+import type { FormDefinition } from '../file/form-definition.js';
 import { SubmissionsStore } from '../records/submissions.store.js';
 
 /** A second or two of one core: each try is so many rounds, and so many tries find it. */

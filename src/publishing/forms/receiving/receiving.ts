@@ -2,14 +2,17 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import mime from 'mime';
 import { sanitised } from '#libs/http-files/index.js';
+import { Quotas } from '../../../identity/auth/index.js';
+import { Config } from '../../../platform/config/index.js';
 import { newId } from '../../../platform/database/index.js';
 import { TooLarge } from '../../../platform/errors/index.js';
-import { checkAnswers, type Mistake } from '../answers/answers.js';
-import type { FormDefinition, FormField } from '../file/index.js';
+import { checkAnswers, type Mistake } from '../file/answers.js';
+import type { FormDefinition, FormField } from '../file/form-definition.js';
 import type { HandedFile } from '../records/submissions.store.js';
 import { Admission } from './admission.js';
 import type { OpenForm } from './form-visits.js';
 import { type HandedIn, readHandedIn } from './handed-in.js';
+import { ProofOfWork } from './proof-of-work.js';
 import { StagedFiles } from './staged-files.js';
 
 /** What becomes of what was handed in. */
@@ -36,8 +39,11 @@ const MAX_WAITING = 500 * 1024 * 1024;
 @Injectable()
 export class Receiving {
   constructor(
+    private readonly config: Config,
     private readonly admission: Admission,
     private readonly staged: StagedFiles,
+    private readonly proofs: ProofOfWork,
+    private readonly quotas: Quotas,
   ) {}
 
   async receive(open: OpenForm, request: FastifyRequest): Promise<Outcome> {
@@ -52,7 +58,8 @@ export class Receiving {
       const all = [...mistakes, ...staged.mistakes.filter(({ id }) => shown.has(id))];
       const files = staged.files.filter(({ field }) => shown.has(field));
       const found = this.admission.look(open, handed);
-      const problem = found.kind === 'refused' ? found.problem : await this.proof(open, handed, all, request);
+      const problem =
+        found.kind === 'refused' ? found.problem : await this.prove(open, handed, all, request.ip);
       if (found.kind === 'refused' || all.length > 0 || problem !== undefined) {
         // What was kept before is confirmed again, whatever is wrong with it now.
         if (await this.admission.isKnown(open, found.key)) return { kind: 'received' };
@@ -78,14 +85,21 @@ export class Receiving {
     }
   }
 
-  /** What is to be done before it is taken; mistakes come first. */
-  private async proof(
-    open: OpenForm,
-    handed: HandedIn,
+  /** Undefined where no work is asked for, or it was done; else what is to be done. 429 where too much came from there, or at all. */
+  private async prove(
+    { form, definition }: OpenForm,
+    { proof }: HandedIn,
     mistakes: readonly Mistake[],
-    { ip }: FastifyRequest,
+    address: string,
   ): Promise<string | undefined> {
-    return mistakes.length > 0 ? undefined : this.admission.prove(open, handed, ip);
+    // Mistakes come first.
+    if (mistakes.length > 0) return undefined;
+    const { form_address, form: all } = this.config.hourLimits;
+    if (form_address > 0) await this.quotas.spendOfAddress(`form-${form.id}`, address, form_address);
+    if (all > 0) await this.quotas.spendOfAccount('form', form.id, all);
+    if (!(await this.proofs.isNeeded(form.id, definition))) return undefined;
+    if (await this.proofs.isSolved(form.id, proof)) return undefined;
+    return 'Many responses come in just now. Wait for the check at the end of the form, and send it again.';
   }
 
   /** What a preview makes of it; nothing is stored. */

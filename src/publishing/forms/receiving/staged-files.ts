@@ -6,7 +6,7 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../../platform/config/index.js';
 import { TooLarge } from '../../../platform/errors/index.js';
 import { sizeInWords } from '../../exposure/index.js';
-import { LIMITS } from '../file/index.js';
+import { LIMITS } from '../file/form-definition.js';
 import type { HandedFile } from '../records/submissions.store.js';
 
 /**

@@ -30,7 +30,7 @@ export class Tickets {
     const key = randomUUID();
     const time = at.toString(36);
     const ticket = `${key}.${time}.${this.seal.sign(`${formId} ${key} ${time}`)}`;
-    return { ticket, decoy: decoyOf(key) };
+    return { ticket, decoy: chooseDecoy(key) };
   }
 
   /** Undefined for what is no ticket of the form. */
@@ -38,7 +38,7 @@ export class Tickets {
     const [, key = '', time = '', signature = ''] =
       /^([0-9a-f-]{36})\.([0-9a-z]{1,12})\.([\w-]{1,200})$/.exec(ticket) ?? [];
     if (key === '' || !this.seal.verify(`${formId} ${key} ${time}`, signature)) return undefined;
-    return { key, age: Date.now() - Number.parseInt(time, 36), decoy: decoyOf(key) };
+    return { key, age: Date.now() - Number.parseInt(time, 36), decoy: chooseDecoy(key) };
   }
 
   /** What tells addresses of one form apart, and is worth nothing without our key. */
@@ -48,6 +48,6 @@ export class Tickets {
 }
 
 /** Another one for each page; the key is random. */
-function decoyOf(key: string): string {
+function chooseDecoy(key: string): string {
   return `${WORDS[Number.parseInt(key.slice(0, 2), 16) % WORDS.length]}_${key.slice(-8)}`;
 }

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type AliasedRawBuilder, type Insertable, type RawBuilder, sql } from 'kysely';
+import { Config } from '../../../platform/config/index.js';
 import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
+import { Conflict } from '../../../platform/errors/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
 import { type Asker, type LinkRow, OpenLink, PublicLinksStore } from '../../exposure/index.js';
-import type { FieldType, FormDefinition, FormField } from '../file/index.js';
+import type { FieldType, FormDefinition, FormField } from '../file/form-definition.js';
 
 /** A field that a form has, or had. */
 export interface FormColumn {
@@ -68,15 +70,26 @@ export class FormsStore extends PublicLinksStore<FormRow, AskedFormRow> {
 
   constructor(
     database: Database,
+    private readonly config: Config,
     private readonly topics: Topics,
   ) {
     super(database);
   }
 
-  async count(unit: UnitOfWork, workspaceId: string): Promise<number> {
+  /** 409 where the workspace has as many forms as it may, or the file is shared already. */
+  async requireRoom(unit: UnitOfWork, workspaceId: string, path: string): Promise<void> {
+    await this.requireFree(unit, workspaceId, path);
+    const { forms: most } = this.config.workspaceLimits;
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from form where workspace_id = ${workspaceId}`.execute(unit.tables());
-    return rows[0]?.count ?? 0;
+    if ((rows[0]?.count ?? 0) >= most)
+      throw new Conflict(`The workspace has ${most} forms, as many as it may; delete one`);
+  }
+
+  /** 409 where the file is shared already. */
+  async requireFree(unit: UnitOfWork, workspaceId: string, path: string): Promise<void> {
+    const other = await this.idAt(unit, workspaceId, path);
+    if (other) throw new Conflict(`The file is shared already, as the form ${other}; change that one`);
   }
 
   async idAt(within: Queries, workspaceId: string, path: string): Promise<string | undefined> {
@@ -100,7 +113,7 @@ export class FormsStore extends PublicLinksStore<FormRow, AskedFormRow> {
         ...row,
         definition: JSON.stringify(definition),
         definition_hash: hash,
-        columns: JSON.stringify(withColumnsOf([], definition)),
+        columns: JSON.stringify(mergeColumns([], definition)),
         created_at: now,
         updated_at: now,
       } as Insertable<Schema['form']>)
@@ -129,7 +142,7 @@ export class FormsStore extends PublicLinksStore<FormRow, AskedFormRow> {
   async learn(unit: UnitOfWork, id: string, { definition, hash }: FileState): Promise<void> {
     const form = await this.lock(unit, id);
     if (!form || (form.definition_hash === hash && form.broken === null)) return;
-    const columns = withColumnsOf(form.columns, definition);
+    const columns = mergeColumns(form.columns, definition);
     await sql`
       update form set definition = ${JSON.stringify(definition)}::jsonb, definition_hash = ${hash},
         columns = ${JSON.stringify(columns)}::jsonb, broken = null, updated_at = now(),
@@ -161,7 +174,7 @@ export class FormsStore extends PublicLinksStore<FormRow, AskedFormRow> {
 }
 
 /** The columns that were, as they are called now, and then those that are new. */
-function withColumnsOf(
+function mergeColumns(
   before: readonly FormColumn[],
   { fields }: Pick<FormDefinition, 'fields'>,
 ): FormColumn[] {

@@ -4,7 +4,7 @@ import { GatheredWork } from '#libs/gathered-work/index.js';
 import { Database, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
 import { defineTopic } from '../../../platform/topics/index.js';
 import { StoredElsewhere } from '../../../workspaces/changes/index.js';
-import type { Answers } from '../answers/answers.js';
+import type { Answers } from '../file/answers.js';
 
 /** Something was handed in, or is to be written once more. */
 export const submissionsTopic = defineTopic('form_submissions');

@@ -1,13 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
+import { Topics } from '../../../platform/topics/index.js';
+import { submissionsTopic } from './submissions.store.js';
 
 const MAX_FORMS = 50;
 
 /** Forms whose responses are to be written to their files. */
 @Injectable()
 export class WaitingStore {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly topics: Topics,
+  ) {}
+
+  /** Has every process look for forms that wait. */
+  wake(): void {
+    this.topics.publish(submissionsTopic());
+  }
 
   /** Marks those that have something to write and no job yet; returns their ids. */
   async take(unit: UnitOfWork): Promise<{ ids: string[]; looked: number }> {

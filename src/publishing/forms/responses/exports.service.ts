@@ -6,7 +6,7 @@ import { iso } from '../../../platform/database/index.js';
 import { type AskedFormRow, FORM_LINK, FormsStore } from '../records/forms.store.js';
 import { type SubmissionRow, SubmissionsStore } from '../records/submissions.store.js';
 import { BOM, ID_COLUMN, safeCell, TIME_COLUMN } from './csv-table.js';
-import { answersOf, cellOf, typeOf } from './response-batch.js';
+import { collectAnswers, formatCell, typeOf } from './response-batch.js';
 import { ExportForm, SubmissionView } from './submissions.dto.js';
 
 const BATCH = 500;
@@ -56,8 +56,8 @@ export class ExportsService {
     for await (const rows of this.batches(form.id))
       yield stringify(
         rows.map(row => {
-          const answers = answersOf(form, row);
-          const cells = form.columns.map(({ id }) => cellOf(answers[id] ?? '', typeOf(form, id)));
+          const answers = collectAnswers(form, row);
+          const cells = form.columns.map(({ id }) => formatCell(answers[id] ?? '', typeOf(form, id)));
           return [row.id, iso(row.received_at), ...cells];
         }),
       );
@@ -91,5 +91,5 @@ export class ExportsService {
 const exported = (form: AskedFormRow, row: SubmissionRow) => ({
   submission_id: row.id,
   submitted_at: iso(row.received_at),
-  ...answersOf(form, row),
+  ...collectAnswers(form, row),
 });

@@ -1,6 +1,7 @@
 import { Processor } from '@nestjs/bullmq';
 import { JobProcessor, JobRunner, workerOptions } from '../../../platform/jobs/index.js';
-import { FORMS, ResponseWriter, writeResponses } from './response-writer.js';
+import { FORMS, writeResponses } from './response-scheduler.js';
+import { ResponseWriter } from './response-writer.js';
 
 /** Writes responses to the files of forms. */
 @Processor(FORMS, workerOptions({ concurrency: 2, lockDuration: 60_000 }))

@@ -4,9 +4,9 @@ import { type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js'
 import { iso } from '../../../platform/database/index.js';
 import { FileWriter } from '../../../workspaces/changes/index.js';
 import { WorkspaceFolders } from '../../../workspaces/core/index.js';
-import type { Answer, Answers } from '../answers/answers.js';
-import type { FieldType } from '../file/index.js';
-import { outputOf } from '../links/form-views.js';
+import type { Answer, Answers } from '../file/answers.js';
+import type { FieldType } from '../file/form-definition.js';
+import { outputPath } from '../links/form-views.js';
 import { StagedFiles } from '../receiving/staged-files.js';
 import type { FormRow } from '../records/forms.store.js';
 import type { HandedFile, SubmissionRow } from '../records/submissions.store.js';
@@ -27,18 +27,18 @@ export class ResponseBatch {
     const workspaceId = form.workspace_id;
     const files = this.folders.open({ id: workspaceId, number: form.workspace_number });
     for (const row of rows) for (const one of row.files) await this.place(form, files, row, one);
-    const output = outputOf({ ...form, csv_file: null }, form.definition.output);
+    const output = outputPath({ ...form, csv_file: null }, form.definition.output);
     const target = {
       workspaceId,
       formId: form.id,
       files,
       output,
-      path: outputOf(form, form.definition.output),
+      path: outputPath(form, form.definition.output),
       columns: [ID_COLUMN, TIME_COLUMN, ...form.columns.map(({ id }) => id)],
     };
     return this.file.add(
       target,
-      rows.map(row => csvRow(form, row)),
+      rows.map(row => toCsvRow(form, row)),
     );
   }
 
@@ -55,7 +55,7 @@ export class ResponseBatch {
   ): Promise<void> {
     // Of an earlier attempt, or when it is written once more.
     if (!(await this.staged.has(form.id, id, file))) return;
-    const path = pathOf(form, id, file);
+    const path = filePath(form, id, file);
     const writer = { type: 'form', id: form.id } as const;
     const where = { workspaceId: form.workspace_id, files, path, writer };
     const bytes = this.staged.read(form.id, id, file);
@@ -72,25 +72,25 @@ export class ResponseBatch {
 }
 
 /** Where a file of a response lies in the workspace: `signup.files/<response>/<name>`. */
-export function pathOf({ path }: Pick<FormRow, 'path'>, id: string, { name }: HandedFile): string {
+export function filePath({ path }: Pick<FormRow, 'path'>, id: string, { name }: HandedFile): string {
   return `${path.replace(/\.form$/i, '')}.files/${id}/${name}`;
 }
 
-function csvRow(form: FormRow, { id, data, files, received_at }: SubmissionRow): CsvRow {
+function toCsvRow(form: FormRow, { id, data, files, received_at }: SubmissionRow): CsvRow {
   const cells: Record<string, string> = { [ID_COLUMN]: id, [TIME_COLUMN]: iso(received_at) };
-  for (const [field, answer] of Object.entries(answersOf(form, { id, data, files })))
-    cells[field] = cellOf(answer, typeOf(form, field));
+  for (const [field, answer] of Object.entries(collectAnswers(form, { id, data, files })))
+    cells[field] = formatCell(answer, typeOf(form, field));
   return { id, cells };
 }
 
 /** The answers of a response by field; of files, where they lie. */
-export function answersOf(
+export function collectAnswers(
   form: FormRow,
   { id, data, files }: Pick<SubmissionRow, 'id' | 'data' | 'files'>,
 ): Answers {
   const paths = Object.entries(Object.groupBy(files, ({ field }) => field)).map(([field, some = []]) => [
     field,
-    some.map(file => pathOf(form, id, file)),
+    some.map(file => filePath(form, id, file)),
   ]);
   return { ...data, ...Object.fromEntries(paths) };
 }
@@ -103,7 +103,7 @@ export const typeOf = ({ definition }: Pick<FormRow, 'definition'>, id: string):
 const PHONE = /^\+?[\d ().\-/]+$/;
 
 /** As it is written to a table: what is neither a number nor a telephone number is no formula either. */
-export function cellOf(answer: Answer, type?: FieldType): string {
+export function formatCell(answer: Answer, type?: FieldType): string {
   if (typeof answer === 'number' || isExactNumber(answer)) return textOf(answer);
   if (typeof answer === 'boolean') return answer ? 'yes' : 'no';
   if (type === 'phone' && typeof answer === 'string' && PHONE.test(answer)) return answer;

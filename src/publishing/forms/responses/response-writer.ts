@@ -1,26 +1,18 @@
-import { Injectable, OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
+import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { InsufficientStorage, problemOf } from '../../../platform/errors/index.js';
 import { defineEvent, Events } from '../../../platform/events/index.js';
-import { defineJob, Jobs } from '../../../platform/jobs/index.js';
 import { type NamedLease, NamedLeases } from '../../../platform/leases/index.js';
-import { DueTimers } from '../../../platform/schedule/index.js';
-import { Topics } from '../../../platform/topics/index.js';
 import { NoRoom } from '../../../workspaces/changes/index.js';
-import { type FormFacts, factsOf, formTroubled } from '../links/current-forms.js';
+import { type FormFacts, formTroubled, toFacts } from '../links/current-forms.js';
 import { type FormRow, FormsStore } from '../records/forms.store.js';
-import { SubmissionsStore, submissionsTopic } from '../records/submissions.store.js';
+import { SubmissionsStore } from '../records/submissions.store.js';
 import { WaitingStore } from '../records/waiting.store.js';
 import { ResponseBatch } from './response-batch.js';
 
 /** Responses were received, and are in their file. */
 export const formSubmitted = defineEvent<FormFacts & { count: number; output: string }>('form.submitted');
-
-/** The queue of forms that have received responses. */
-export const FORMS = 'forms';
-
-export const writeResponses = defineJob('write_form_responses', { queue: FORMS, payload: ['form_id'] });
 
 const BATCH = 1_000;
 const RETRY_SECONDS = 5 * 60;
@@ -32,28 +24,16 @@ const NO_ROOM_RETRY_SECONDS = 15;
  * it, and is looked for in the file before it is added. One process at a time writes to the forms of a workspace.
  */
 @Injectable()
-export class ResponseWriter implements OnApplicationBootstrap {
+export class ResponseWriter {
   constructor(
     private readonly database: Database,
     private readonly forms: FormsStore,
     private readonly submissions: SubmissionsStore,
     private readonly waiting: WaitingStore,
     private readonly batches: ResponseBatch,
-    private readonly jobs: Jobs,
     private readonly leases: NamedLeases,
-    private readonly timers: DueTimers,
     private readonly events: Events,
-    private readonly topics: Topics,
   ) {}
-
-  onApplicationBootstrap(): void {
-    this.timers.start({
-      topic: submissionsTopic(),
-      take: () => this.enqueue(),
-      next: () => this.waiting.untilRetry(),
-      failure: 'responses to forms are not written yet',
-    });
-  }
 
   async write({ form_id }: { form_id: string }): Promise<void> {
     await this.waiting.begin(form_id);
@@ -62,7 +42,7 @@ export class ResponseWriter implements OnApplicationBootstrap {
     try {
       await this.leases.hold(`form-responses ${form.workspace_id}`, lease => this.writeAll(form_id, lease));
     } catch (error) {
-      const trouble = troubleOf(error);
+      const trouble = describeTrouble(error);
       if (trouble === undefined) throw error;
       await this.fail(form, trouble, isForRoom(error) ? NO_ROOM_RETRY_SECONDS : RETRY_SECONDS);
     }
@@ -72,14 +52,6 @@ export class ResponseWriter implements OnApplicationBootstrap {
     const form = await this.forms.find(form_id);
     if (form)
       await this.fail(form, 'Responses could not be written, for a reason that the log of the service has');
-  }
-
-  private async enqueue(): Promise<number> {
-    return this.database.transaction(async unit => {
-      const { ids, looked } = await this.waiting.take(unit);
-      for (const form_id of ids) await this.jobs.enqueue(unit, writeResponses, newId(), { form_id });
-      return looked;
-    });
   }
 
   private async writeAll(formId: string, lease: NamedLease): Promise<void> {
@@ -98,11 +70,11 @@ export class ResponseWriter implements OnApplicationBootstrap {
         if (added.problem !== undefined) await this.moved(unit, form, added.path, added.problem);
         // Those that were written before are no news.
         const count = rows.filter(({ written_at }) => written_at === null).length;
-        const facts = { ...factsOf(form), count, output: added.path };
+        const facts = { ...toFacts(form), count, output: added.path };
         if (form.definition.notify && count > 0) await this.events.publish(unit, formSubmitted, facts);
       });
       await this.batches.tidy(formId, rows);
-      if (rows.length < BATCH) return this.topics.publish(submissionsTopic());
+      if (rows.length < BATCH) return this.waiting.wake();
     }
   }
 
@@ -110,14 +82,14 @@ export class ResponseWriter implements OnApplicationBootstrap {
   private async moved(unit: UnitOfWork, form: FormRow, path: string, reason: string): Promise<void> {
     await this.forms.update(unit, form.id, { csv_file: path.slice(path.lastIndexOf('/') + 1) });
     const problem = `${reason}; new responses go to ${path}. Mend it, then rebuild the form to have them all there.`;
-    await this.events.publish(unit, formTroubled, { ...factsOf(form), problem });
+    await this.events.publish(unit, formTroubled, { ...toFacts(form), problem });
   }
 
   private async fail(form: FormRow, trouble: string, seconds = RETRY_SECONDS): Promise<void> {
     await this.database.transaction(async unit => {
       if (await this.waiting.fail(unit, form.id, trouble, seconds))
         await this.events.publish(unit, formTroubled, {
-          ...factsOf(form),
+          ...toFacts(form),
           problem: `${trouble} Nothing is lost.`,
         });
     });
@@ -125,7 +97,7 @@ export class ResponseWriter implements OnApplicationBootstrap {
 }
 
 /** What people can do something about, in a sentence; undefined for anything else. */
-function troubleOf(error: unknown): string | undefined {
+function describeTrouble(error: unknown): string | undefined {
   if (error instanceof NoRoom)
     return 'The workspace is full, so responses wait to be written: delete something, and they are written within a minute.';
   if (error instanceof WorkspaceFsError && error.code !== 'aborted')

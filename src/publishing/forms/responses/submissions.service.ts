@@ -10,7 +10,7 @@ import { StagedFiles } from '../receiving/staged-files.js';
 import { type AskedFormRow, FORM_LINK, FormsStore } from '../records/forms.store.js';
 import { type SubmissionRow, SubmissionsStore, submissionsTopic } from '../records/submissions.store.js';
 import { WaitingStore } from '../records/waiting.store.js';
-import { pathOf } from './response-batch.js';
+import { filePath } from './response-batch.js';
 import { ListSubmissions, RebuildView, SubmissionPage, SubmissionView } from './submissions.dto.js';
 
 /** What was handed in through forms, as it is kept beside their files. */
@@ -40,7 +40,7 @@ export class SubmissionsService {
     const page = await readPage({ by: 'id' }, asked, slice =>
       this.submissions.list(id, { states: state && [state], ...slice }),
     );
-    return { ...page, items: page.items.map(row => viewOf(form, row)) };
+    return { ...page, items: page.items.map(row => toView(form, row)) };
   }
 
   @Action('form_submission_accept', 'POST /api/forms/:id/submissions/:submissionId/accept', {
@@ -61,7 +61,7 @@ export class SubmissionsService {
         throw new Conflict('It is not taken for spam');
       await this.audit.record(unit, actor, 'form.accept', FORM_LINK.target(form), { submission_id });
       await this.topics.publishWithCommit(unit, submissionsTopic());
-      return unit.answers(viewOf(form, await this.requireRow(id, submission_id, unit)));
+      return unit.answers(toView(form, await this.requireRow(id, submission_id, unit)));
     });
   }
 
@@ -119,7 +119,7 @@ export class SubmissionsService {
   }
 }
 
-function viewOf(form: AskedFormRow, row: SubmissionRow): SubmissionView {
+function toView(form: AskedFormRow, row: SubmissionRow): SubmissionView {
   const { id, form_id, state, reason, data, address_hash } = row;
   return {
     id,
@@ -129,7 +129,7 @@ function viewOf(form: AskedFormRow, row: SubmissionRow): SubmissionView {
     data,
     files: row.files.map(file => {
       const { field, name, size } = file;
-      return { field, name, size, path: state === 'written' ? pathOf(form, id, file) : null };
+      return { field, name, size, path: state === 'written' ? filePath(form, id, file) : null };
     }),
     sender: address_hash.slice(-22),
     received_at: iso(row.received_at),

@@ -25,7 +25,7 @@ export class LinkViews implements ExposureSource, OnModuleInit {
     this.exposures.add(this);
   }
 
-  of(actor: Actor, row: AskedShareLinkRow): ShareLinkView {
+  toView(actor: Actor, row: AskedShareLinkRow): ShareLinkView {
     const { id, workspace_id, path, allow, views, downloads, uploads, created_by } = row;
     const times = { created_at: iso(row.created_at), updated_at: iso(row.updated_at) };
     return {
@@ -35,7 +35,7 @@ export class LinkViews implements ExposureSource, OnModuleInit {
       allow,
       url: this.access.urlFor(actor, SHARE_LINK, row),
       has_password: row.password_hash !== null,
-      state: stateOf(row),
+      state: deriveState(row),
       expires_at: isoOrNull(row.expires_at),
       views,
       downloads,
@@ -57,7 +57,7 @@ export class LinkViews implements ExposureSource, OnModuleInit {
   }
 }
 
-function stateOf(row: AskedShareLinkRow): ShareLinkView['state'] {
+function deriveState(row: AskedShareLinkRow): ShareLinkView['state'] {
   if (isPast(row.expires_at)) return 'expired';
   return SHARE_LINK.stands(row) ? 'active' : 'suspended';
 }

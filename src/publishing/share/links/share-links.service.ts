@@ -50,7 +50,7 @@ export class ShareLinksService {
     requireScope(actor, 'share.read');
     if (input.workspace_id) await this.workspaces.require(actor, 'share.read', input.workspace_id);
     const page = await this.links.list(actor, input);
-    return { ...page, items: page.items.map(row => this.views.of(actor, row)) };
+    return { ...page, items: page.items.map(row => this.views.toView(actor, row)) };
   }
 
   @Action('workspace_share_list', 'GET /api/workspaces/:workspaceId/shares', {
@@ -99,7 +99,7 @@ export class ShareLinksService {
       const row = await this.links.require(actor, id, unit);
       const details = { path, allow, expires_at: input.expires_at ?? null, has_password: !!password };
       await this.audit.record(unit, actor, 'share.create', SHARE_LINK.target(row), details);
-      return unit.answers(this.views.of(actor, row));
+      return unit.answers(this.views.toView(actor, row));
     });
   }
 
@@ -113,7 +113,7 @@ export class ShareLinksService {
   async read(actor: Actor, { id }: ById): Promise<ShareLinkView> {
     const row = await this.links.require(actor, id);
     SHARE_LINK.requireRole(actor, row, 'share.read');
-    return this.views.of(actor, row);
+    return this.views.toView(actor, row);
   }
 
   @Action('share_update', 'PATCH /api/share/:id', {

@@ -10,7 +10,7 @@ import {
   sizeInWords,
   timeInWords,
 } from '../../exposure/index.js';
-import { addressOf, crumbs, type Location, nameOf } from './location.js';
+import { crumbs, type Location, nameOf, toAddress } from './location.js';
 import type { Rendered } from './render-task.js';
 
 /** How a file is shown. */
@@ -20,7 +20,7 @@ export type Showing = 'image' | 'pdf' | 'audio' | 'video' | 'markdown' | 'csv' |
 const PROGRAM_TEXT = /\.(ts|mts|cts)$/i;
 
 /** By its name alone. What is `text` may turn out to be none. */
-export function showingOf(name: string): Showing {
+export function chooseShowing(name: string): Showing {
   if (/\.(md|markdown)$/i.test(name)) return 'markdown';
   if (/\.(csv|tsv)$/i.test(name)) return 'csv';
   // With a slash before it: a bare name without a dot would be taken for an extension.
@@ -33,10 +33,10 @@ export function showingOf(name: string): Showing {
 
 /** Whether a page shows it by its bytes, which a link for looking must then give out. */
 export const isShownByBytes = (name: string): boolean =>
-  ['image', 'pdf', 'audio', 'video'].includes(showingOf(name));
+  ['image', 'pdf', 'audio', 'video'].includes(chooseShowing(name));
 
 export function iconFor(name: string): IconName {
-  const showing = showingOf(name);
+  const showing = chooseShowing(name);
   if (showing === 'csv') return 'table';
   if (showing !== 'markdown' && showing !== 'text') return showing;
   const type = mime.getType(`/${name}`) ?? (name.includes('.') ? '' : 'text/plain');
@@ -66,10 +66,10 @@ export function filePage(view: FileView): SharePage {
   const { body, cut } = preview(view, title);
   const save =
     savable && html`<a class="button" href="${hrefOf(location)}?download=1">${SAVE_ICON}Download</a>`;
-  const lines = view.text && isRead(showingOf(title)) && countInWords(view.text.lines, 'line', 'lines');
+  const lines = view.text && isRead(chooseShowing(title)) && countInWords(view.text.lines, 'line', 'lines');
   return {
     title,
-    showsPdf: showingOf(title) === 'pdf',
+    showsPdf: chooseShowing(title) === 'pdf',
     tellsTimes: true,
     body: html`${crumbs(location)}
 <div class="head"><div><h1>${title}</h1><p class="meta">${sizeInWords(entry.size)}${lines && ` · ${lines}`} · ${timeInWords(entry.modified_at)}</p></div>${save}</div>
@@ -79,11 +79,11 @@ ${(cut || view.text?.cut) && html`<p class="note">Only the beginning is shown.</
 }
 
 const isRead = (showing: Showing) => ['text', 'markdown'].includes(showing);
-const hrefOf = ({ home, within }: Location) => addressOf(home, within);
+const hrefOf = ({ home, within }: Location) => toAddress(home, within);
 
 function preview(view: FileView, name: string): Preview {
   const source = `${hrefOf(view.location)}?raw=1`;
-  switch (showingOf(name)) {
+  switch (chooseShowing(name)) {
     case 'image':
       return { body: html`<div class="card picture"><img src="${source}" alt="${name}"></div>` };
     case 'audio':
@@ -104,7 +104,8 @@ function preview(view: FileView, name: string): Preview {
 function written({ rendered }: FileView, name: string, content: string): Preview {
   if (!rendered) return { body: listing(content) };
   const body = new Html(rendered.html);
-  if (showingOf(name) === 'markdown') return { body: html`<article class="card prose">${body}</article>` };
+  if (chooseShowing(name) === 'markdown')
+    return { body: html`<article class="card prose">${body}</article>` };
   return { body: html`<div class="card">${body}</div>`, cut: rendered.cut };
 }
 

@@ -10,7 +10,7 @@ import {
   timeInWords,
 } from '../../exposure/index.js';
 import { iconFor } from './file-page.js';
-import { addressOf, crumbs, type Location, nameOf } from './location.js';
+import { crumbs, type Location, nameOf, toAddress } from './location.js';
 
 export interface FolderView {
   readonly location: Location;
@@ -36,7 +36,7 @@ export interface Sort {
 const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
 /** What `?sort=` asks for: a column, with a minus for the other way round. */
-export function sortOf(query: unknown): Sort {
+export function readSort(query: unknown): Sort {
   const [, minus, column] = /^(-?)(name|size|date)$/.exec(String(query)) ?? [];
   return { by: (column ?? 'name') as Column, down: minus === '-' };
 }
@@ -61,7 +61,7 @@ ${readme && html`<section class="card prose" aria-label="Read me">${readme}</sec
 const EMPTY = html`<div class="empty">${icon('folder')}<p>This folder is empty.</p></div>`;
 
 const saveAll = ({ home, within }: Location) =>
-  html`<a class="button" href="${addressOf(home, within)}?download=1">${SAVE_ICON}Download all</a>`;
+  html`<a class="button" href="${toAddress(home, within)}?download=1">${SAVE_ICON}Download all</a>`;
 
 function table({ location, entries, sort }: FolderView): Html {
   return html`<table class="files">
@@ -74,13 +74,13 @@ function heading(column: Column, kind: string, { home, within }: Location, { by,
   const isSorted = by === column;
   const next = isSorted && !down ? `-${column}` : column;
   const state = isSorted ? (down ? 'descending' : 'ascending') : 'none';
-  return html`<th scope="col" class="${kind}" aria-sort="${state}"><a href="${addressOf(home, within)}?sort=${next}">${COLUMNS[column].title}</a></th>`;
+  return html`<th scope="col" class="${kind}" aria-sort="${state}"><a href="${toAddress(home, within)}?sort=${next}">${COLUMNS[column].title}</a></th>`;
 }
 
 function row({ path, type, size, modified_at }: Entry, { home, within }: Location): Html {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const isFolder = type === 'directory';
-  const address = addressOf(home, within === '' ? name : `${within}/${name}`);
+  const address = toAddress(home, within === '' ? name : `${within}/${name}`);
   return html`<tr><td><a href="${address}">${icon(isFolder ? 'folder' : iconFor(name))}<span>${plainName(name)}</span></a></td><td class="num">${isFolder ? '—' : sizeInWords(size)}</td><td class="when">${timeInWords(modified_at)}</td></tr>
 `;
 }

@@ -13,7 +13,7 @@ export interface Location {
   readonly within: string;
 }
 
-export function addressOf(home: string, within: string): string {
+export function toAddress(home: string, within: string): string {
   return within === '' ? home : `${home}/path/${within.split('/').map(encodeURIComponent).join('/')}`;
 }
 
@@ -25,7 +25,7 @@ export function crumbs({ home, name, within }: Location): Html {
   if (steps.length === 0) return html``;
   const above = [name, ...steps.slice(0, -1)].map(
     (step, depth) =>
-      html`<li><a href="${addressOf(home, steps.slice(0, depth).join('/'))}">${plainName(step)}</a></li>`,
+      html`<li><a href="${toAddress(home, steps.slice(0, depth).join('/'))}">${plainName(step)}</a></li>`,
   );
   return html`<nav aria-label="Breadcrumb"><ol class="crumbs">${above}<li aria-current="page">${plainName(within)}</li></ol></nav>`;
 }
@@ -48,7 +48,7 @@ export function resolveFrom({ home, folder, hasNeighbours }: Beside): Resolve {
     if (!URL.canParse(address, base)) return undefined;
     const path = new URL(address, base).pathname.slice(1);
     try {
-      return addressOf(home, normalizePath(decodeURIComponent(path)));
+      return toAddress(home, normalizePath(decodeURIComponent(path)));
     } catch (error) {
       if (error instanceof URIError || error instanceof WorkspaceFsError) return undefined;
       throw error;

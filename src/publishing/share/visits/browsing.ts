@@ -5,34 +5,13 @@ import { clientGone } from '#libs/fastify-hardening/index.js';
 import { Html } from '#libs/html/index.js';
 import { contentDisposition, sendFile } from '#libs/http-files/index.js';
 import { type Entry, normalizePath, parentOf, WorkspaceFsError } from '#libs/workspace-fs/index.js';
-import { task, Workers } from '../../../platform/workers/index.js';
 import { FolderZips } from '../../../workspaces/archives/index.js';
 import { isAbsent, isHidden, isVisit, sendNotice, sendSharePage } from '../../exposure/index.js';
-import { type FileView, filePage, isShownByBytes, showingOf } from '../pages/file-page.js';
-import { folderPage, sortOf } from '../pages/folder-page.js';
-import { type Beside, nameOf } from '../pages/location.js';
-import type { Rendered } from '../pages/render-task.js';
+import { type FileView, filePage, isShownByBytes } from '../pages/file-page.js';
+import { folderPage, readSort } from '../pages/folder-page.js';
+import { nameOf } from '../pages/location.js';
+import { Renderings } from './renderings.js';
 import { type Visit, VisitsService } from './visits.service.js';
-
-/** Far more than a text of the length that is shown takes, unless it was written to take long. */
-const RENDER_MS = 500;
-
-const PAGES = 'src/publishing/share/pages/render-task';
-const MARKDOWN = task(PAGES, 'markdown');
-const SHEET = task(PAGES, 'sheet');
-
-/** Texts as what they mean, made away from the event loop. Undefined for what is shown as it is written. */
-@Injectable()
-export class Renderings {
-  constructor(private readonly workers: Workers) {}
-
-  async of(text: string, name: string, beside: Beside): Promise<Rendered | undefined> {
-    const showing = showingOf(name);
-    if (showing === 'markdown') return this.workers.attempt(MARKDOWN, { text, beside }, RENDER_MS);
-    if (showing === 'csv') return this.workers.attempt(SHEET, { text, name }, RENDER_MS);
-    return undefined;
-  }
-}
 
 const MAX_ENTRIES = 2000;
 const MAX_TEXT_FILE = 4_000_000;
@@ -68,9 +47,9 @@ export class Browsing {
       if (isSaved && isVisit(request)) this.visits.count(visit, 'downloads');
       return sendFile(request, reply, await visit.files.openRead(entry.path), raw !== undefined);
     }
-    const text = await textOf(visit, entry);
+    const text = await readShownText(visit, entry);
     const beside = { home: visit.home, folder: parentOf(within), hasNeighbours: within !== '' };
-    const rendered = text && (await this.renderings.of(text.content, entry.path, beside));
+    const rendered = text && (await this.renderings.render(text.content, entry.path, beside));
     const location = visit.location(within);
     const view: FileView = { location, entry, savable: visit.savable, text, rendered };
     if (isVisit(request)) this.visits.count(visit, 'views');
@@ -89,9 +68,9 @@ export class Browsing {
         location: visit.location(within),
         entries: shown,
         cut: next !== null,
-        sort: sortOf(sort),
+        sort: readSort(sort),
         savable: visit.savable,
-        readme: await this.readmeOf(visit, within, shown),
+        readme: await this.readReadme(visit, within, shown),
       }),
     );
   }
@@ -121,13 +100,17 @@ export class Browsing {
       .send(zip);
   }
 
-  private async readmeOf(visit: Visit, within: string, entries: readonly Entry[]): Promise<Html | undefined> {
+  private async readReadme(
+    visit: Visit,
+    within: string,
+    entries: readonly Entry[],
+  ): Promise<Html | undefined> {
     const readme = entries.find(({ path, type }) => type === 'file' && README.test(lastNameOf(path)));
     if (!readme) return undefined;
     try {
-      const text = await textOf(visit, readme);
+      const text = await readShownText(visit, readme);
       const beside = { home: visit.home, folder: within, hasNeighbours: true };
-      const rendered = text && (await this.renderings.of(text.content, readme.path, beside));
+      const rendered = text && (await this.renderings.render(text.content, readme.path, beside));
       return rendered && new Html(rendered.html);
     } catch (error) {
       // It went, or became something else, since the folder was listed.
@@ -147,7 +130,7 @@ const isShown = ({ path, type }: Entry): boolean =>
 
 const lastNameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-async function textOf({ files }: Visit, { path, size }: Entry): Promise<FileView['text']> {
+async function readShownText({ files }: Visit, { path, size }: Entry): Promise<FileView['text']> {
   if (isShownByBytes(path) || size > MAX_TEXT_FILE) return undefined;
   try {
     const read = await files.readText(path, { max_bytes: MAX_TEXT_SHOWN, end_line: MAX_LINES });

@@ -26,7 +26,7 @@ export class VisitorsController {
     return this.pages.answer(SHARE_LINK, request, reply, async () => {
       const visit = await this.visits.open(tokenOf(request), request);
       if (visit.allow === 'upload') await this.dropping.show(visit, request, reply);
-      else await this.browsing.show(visit, withinOf(request), request, reply);
+      else await this.browsing.show(visit, readWithin(request), request, reply);
     });
   }
 
@@ -46,7 +46,7 @@ export class VisitorsController {
 }
 
 /** From the address as it was sent, which may be absolute: routers differ in what they make of escapes. */
-function withinOf(request: FastifyRequest): string {
+function readWithin(request: FastifyRequest): string {
   const [, within = ''] = /^(?:[a-z]+:\/\/[^/]*)?\/[^/]+\/[^/]+\/path\/(.*)$/i.exec(pathOf(request)) ?? [];
   return decodeURIComponent(within);
 }

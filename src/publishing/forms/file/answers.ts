@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import { type ExactNumber, exactNumber } from '#libs/exact-json/index.js';
 import { isMailAddress, storableText } from '#libs/fields/index.js';
-import { DATE, type FormDefinition, type FormField, LIMITS, TIME } from '../file/index.js';
-import { shownFields } from './shown-fields.js';
+import { type FormDefinition, type FormField, LIMITS } from './form-definition.js';
+import { DATE, TIME } from './form-fields.js';
 
 /** What a field was answered with; files are beside. */
 export type Answer = string | number | ExactNumber | boolean | string[];
@@ -89,7 +89,7 @@ type Single = Exclude<FormField['type'], 'heading' | 'file' | 'checkbox' | 'choi
 
 const CHECKS: Record<Single, (text: string, field: FormField) => Result> = {
   text: (text, field) => {
-    const mistake = lengthOf(text, field, LIMITS.text);
+    const mistake = checkLength(text, field, LIMITS.text);
     if (mistake) return mistake;
     const line = text.replace(/[\r\n]+/g, ' ');
     const { pattern, patternMessage } = field;
@@ -99,7 +99,7 @@ const CHECKS: Record<Single, (text: string, field: FormField) => Result> = {
         : wrong('is not written as it should be')
       : line;
   },
-  textarea: (text, field) => lengthOf(text, field, LIMITS.textarea) ?? text.replaceAll('\r\n', '\n'),
+  textarea: (text, field) => checkLength(text, field, LIMITS.textarea) ?? text.replaceAll('\r\n', '\n'),
   email: text =>
     text.length <= MAX_EMAIL && isMailAddress(text)
       ? text
@@ -131,7 +131,7 @@ const CHECKS: Record<Single, (text: string, field: FormField) => Result> = {
 
 const charactersOf = (text: string) => [...text.replaceAll('\r\n', '\n')].length;
 
-function lengthOf(text: string, { min, max }: FormField, most: number): { mistake: string } | undefined {
+function checkLength(text: string, { min, max }: FormField, most: number): { mistake: string } | undefined {
   const longest = Number(max ?? most);
   if (text.length > 2 * most || charactersOf(text) > longest)
     return wrong(`may have at most ${longest} characters`);
@@ -160,4 +160,28 @@ function compiled(pattern: string): RE2JS {
   const made = RE2JS.compile(pattern);
   patterns.set(pattern, made);
   return made;
+}
+
+/** The fields that are shown to who has answered so. One that depends on a field that is not shown is not shown either. */
+export function shownFields(
+  { fields }: Pick<FormDefinition, 'fields'>,
+  valuesOf: (id: string) => readonly string[],
+): FormField[] {
+  const shown = new Map<string, FormField>();
+  for (const field of fields) {
+    const { showIf } = field;
+    const asked = showIf && shown.get(showIf.field);
+    if (!showIf || (asked && holds(showIf.is, answered(asked, valuesOf(asked.id)))))
+      shown.set(field.id, field);
+  }
+  return [...shown.values()];
+}
+
+const holds = (is: readonly string[] | null, answers: readonly string[]): boolean =>
+  is === null ? answers.some(one => one !== 'false') : answers.some(one => is.includes(one));
+
+/** A checkbox that is not ticked sends nothing. */
+function answered({ type }: FormField, values: readonly string[]): readonly string[] {
+  if (type === 'checkbox') return [String(values.some(value => value !== 'false'))];
+  return type === 'choices' ? values : values.slice(0, 1);
 }
