@@ -1,2 +1,2 @@
 export { NotificationsModule } from './notifications.module.js';
-export { NOTIFICATIONS_ADDED } from './types/index.js';
+export { NOTIFICATIONS_ADDED } from './types/notification.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApprovalRequests } from '../../../src/agents/approvals/index.js';
-import { DueDeliveries } from '../../../src/automation/notifications/delivery/index.js';
+import { DueDeliveries } from '../../../src/automation/notifications/delivery/due-deliveries.js';
 import { budgetStopped } from '../../../src/identity/billing/index.js';
 import type { Actor } from '../../../src/platform/access/index.js';
 import { Database, newId } from '../../../src/platform/database/index.js';

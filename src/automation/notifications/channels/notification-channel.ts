@@ -1,7 +1,8 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import type { UnitOfWork } from '../../../platform/database/index.js';
-import { type Notification, PREFERRED_CHANNEL_NAMES } from '../types/index.js';
+import { type Notification } from '../types/notification.js';
+import { PREFERRED_CHANNEL_NAMES } from '../types/types.js';
 
 /** It is read, and nothing is sent. */
 const INBOX = 'in_app';

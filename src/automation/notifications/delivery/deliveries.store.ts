@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
-import type { DeliveryRow, Notification } from '../types/index.js';
+import type { DeliveryRow, Notification } from '../types/notification.js';
 
 /** A delivery with what it delivers. */
 export interface Begun {

@@ -8,8 +8,8 @@ import {
   NotificationChannels,
   RetryLater,
   TargetGone,
-} from '../channels/index.js';
-import { type Habits, PreferencesStore } from '../preferences/index.js';
+} from '../channels/notification-channel.js';
+import { type Habits, PreferencesStore } from '../preferences/preferences.store.js';
 import { type Begun, DeliveriesStore } from './deliveries.store.js';
 import { Dispatcher } from './dispatcher.js';
 import { type Route, Routing } from './routing.js';
@@ -69,7 +69,7 @@ export class DeliveryJobs {
     const begun = await this.deliveries.begin(unit, id);
     if (!begun) return undefined;
     const { user_id } = begun.notification;
-    const habits = await this.preferences.of(unit, user_id);
+    const habits = await this.preferences.read(unit, user_id);
     const channel = this.channels.get(begun.delivery.channel);
     const route = await this.checked(unit, begun, channel, habits);
     if (route?.to === 'digest') {
@@ -84,7 +84,7 @@ export class DeliveryJobs {
     const digest = await this.deliveries.beginDigest(unit, id);
     if (!digest) return undefined;
     const channel = this.channels.get(digest.channel);
-    const habits = await this.preferences.of(unit, digest.userId);
+    const habits = await this.preferences.read(unit, digest.userId);
     const items: Begun[] = [];
     for (const item of digest.items) if (await this.checked(unit, item, channel, habits)) items.push(item);
     return { channel, items };

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { defineJob, Jobs } from '../../../platform/jobs/index.js';
-import { NotificationChannels } from '../channels/index.js';
-import { type Habits, nextDigest } from '../preferences/index.js';
-import type { DeliveryRow } from '../types/index.js';
+import { NotificationChannels } from '../channels/notification-channel.js';
+import { nextDigest } from '../preferences/preference.js';
+import { type Habits } from '../preferences/preferences.store.js';
+import type { DeliveryRow } from '../types/notification.js';
 import { DeliveriesStore, type NewDelivery } from './deliveries.store.js';
 import { type Meant, type Route, Routing } from './routing.js';
 

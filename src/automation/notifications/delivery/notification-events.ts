@@ -3,8 +3,9 @@ import { newId } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
 import { Jobs } from '../../../platform/jobs/index.js';
 import { Topics } from '../../../platform/topics/index.js';
-import { SOURCES } from '../sources/index.js';
-import { inboxTopic, TYPE_NAMES } from '../types/index.js';
+import { SOURCES } from '../sources/sources.js';
+import { inboxTopic } from '../types/notification.js';
+import { TYPE_NAMES } from '../types/types.js';
 import { notify } from './dispatcher.js';
 import { NotificationsStore } from './notifications.store.js';
 

@@ -1,6 +1,6 @@
 import { Processor } from '@nestjs/bullmq';
 import { JobProcessor, JobRunner, workerOptions } from '../../../platform/jobs/index.js';
-import type { TypeName } from '../types/index.js';
+import type { TypeName } from '../types/types.js';
 import { DeliveryJobs } from './delivery.jobs.js';
 import { deliverNotification, NOTIFICATIONS, notify, sendDigest } from './dispatcher.js';
 import { Notifier } from './notifier.js';

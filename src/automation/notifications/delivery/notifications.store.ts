@@ -3,7 +3,9 @@ import { sql } from 'kysely';
 import { NO_CHAIN } from '../../../platform/access/index.js';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
-import { categoryOf, type Notice, type Notification, TYPES, type TypeName } from '../types/index.js';
+import { type Notice } from '../types/notice.js';
+import { type Notification } from '../types/notification.js';
+import { categoryOf, TYPES, type TypeName } from '../types/types.js';
 
 const KEPT_DAYS = 180;
 const SWEEP_MS = 86_400_000;

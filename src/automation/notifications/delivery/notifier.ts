@@ -2,9 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { parseJson } from '#libs/exact-json/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { Topics } from '../../../platform/topics/index.js';
-import { decide, PreferencesStore } from '../preferences/index.js';
-import { SOURCES, SourcesStore } from '../sources/index.js';
-import { inboxTopic, NOTIFICATIONS_ADDED, type Notice, type TypeName } from '../types/index.js';
+import { decide } from '../preferences/preference.js';
+import { PreferencesStore } from '../preferences/preferences.store.js';
+import { SOURCES } from '../sources/sources.js';
+import { SourcesStore } from '../sources/sources.store.js';
+import { type Notice } from '../types/notice.js';
+import { inboxTopic, NOTIFICATIONS_ADDED } from '../types/notification.js';
+import { type TypeName } from '../types/types.js';
 import { Dispatcher } from './dispatcher.js';
 import { NotificationsStore } from './notifications.store.js';
 import { RecipientsStore } from './recipients.store.js';
@@ -28,14 +32,14 @@ export class Notifier {
   async notify({ type, facts }: { type: TypeName; facts: string }): Promise<void> {
     const notice = await SOURCES[type].compose(parseJson(facts) as object, this.records);
     if (!notice) return;
-    const people = await this.recipients.of(type, notice);
+    const people = await this.recipients.findRecipients(type, notice);
     for (let at = 0; at < people.length; at += AT_ONCE)
       await this.notifySome(type, notice, people.slice(at, at + AT_ONCE));
   }
 
   private async notifySome(type: TypeName, notice: Notice, ids: readonly string[]): Promise<void> {
     const notified = await this.database.transaction(async unit => {
-      const habits = await this.preferences.ofAll(unit, ids);
+      const habits = await this.preferences.readAll(unit, ids);
       const { organization_id } = notice;
       const people = [...habits].map(([id, { preferences }]) => ({
         id,

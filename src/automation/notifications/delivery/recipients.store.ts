@@ -9,7 +9,9 @@ import {
   rolesWith,
 } from '../../../platform/access/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
-import { type Notice, type Notification, type TypeName, typeOf } from '../types/index.js';
+import { type Notice } from '../types/notice.js';
+import { type Notification } from '../types/notification.js';
+import { type TypeName, typeOf } from '../types/types.js';
 
 type Place = Pick<Notice, 'organization_id' | 'workspace_id'>;
 
@@ -18,7 +20,7 @@ type Place = Pick<Notice, 'organization_id' | 'workspace_id'>;
 export class RecipientsStore {
   constructor(private readonly database: Database) {}
 
-  async of(type: TypeName, notice: Notice): Promise<string[]> {
+  async findRecipients(type: TypeName, notice: Notice): Promise<string[]> {
     const { audience } = notice;
     const found = await this.find(type, notice);
     if (found.length > 0 || !('people' in audience) || !audience.orElse) return found;

@@ -1,15 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { UnitOfWork } from '../../../platform/database/index.js';
-import type { NotificationChannel, Targets } from '../channels/index.js';
-import { decide, type Habits, quietUntil } from '../preferences/index.js';
+import type { NotificationChannel, Targets } from '../channels/notification-channel.js';
+import { decide, quietUntil } from '../preferences/preference.js';
+import { type Habits } from '../preferences/preferences.store.js';
+import { type Notification } from '../types/notification.js';
 import {
   type Mode,
-  type Notification,
   PREFERRED_CHANNELS,
   type PreferredChannel,
   type TypeName,
   typeOf,
-} from '../types/index.js';
+} from '../types/types.js';
 import { RecipientsStore } from './recipients.store.js';
 
 /** What becomes of a notification on one channel. */
@@ -37,7 +38,7 @@ export class Routing {
     all: readonly Meant[],
   ): Promise<(Meant & { readonly route: Route })[]> {
     const wanted = all.filter(
-      ({ notification, habits }) => modeOf(habits.preferences, notification, channel) !== 'off',
+      ({ notification, habits }) => decideMode(habits.preferences, notification, channel) !== 'off',
     );
     if (wanted.length === 0) return [];
     const targets = await channel.targets(
@@ -68,7 +69,7 @@ function routeTo(channel: NotificationChannel, { notification, habits }: Meant, 
   if ('reason' in found) return { to: 'nowhere', reason: found.reason };
   const { preferences, schedule, now } = habits;
   const { targets } = found;
-  if (modeOf(preferences, notification, channel) === 'digest') return { to: 'digest', targets };
+  if (decideMode(preferences, notification, channel) === 'digest') return { to: 'digest', targets };
   const quietEnd = channel.disturbs ? quietUntil(schedule, now) : undefined;
   const until = quietEnd && !isUrgent(notification, quietEnd) ? quietEnd : undefined;
   return { to: 'targets', targets, until };
@@ -77,7 +78,7 @@ function routeTo(channel: NotificationChannel, { notification, habits }: Meant, 
 const isPreferred = (channel: string): channel is PreferredChannel =>
   Object.hasOwn(PREFERRED_CHANNELS, channel);
 
-function modeOf(
+function decideMode(
   preferences: Habits['preferences'],
   { type, organization_id }: Notification,
   { name }: NotificationChannel,

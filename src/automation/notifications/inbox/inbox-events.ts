@@ -1,7 +1,7 @@
 import type { Actor } from '../../../platform/access/index.js';
 import type { EventLog, LogPage } from '../../../platform/streams/index.js';
-import { inboxTopic } from '../types/index.js';
-import { notificationView } from './inbox.dto.js';
+import { inboxTopic } from '../types/notification.js';
+import { toNotificationView } from './inbox.dto.js';
 import type { InboxStore } from './inbox.store.js';
 
 const AT_ONCE = 100;
@@ -31,7 +31,7 @@ export class InboxEvents implements EventLog {
     const events = added.map(row => ({
       id: Number(row.number),
       event: 'notification',
-      data: notificationView(row),
+      data: toNotificationView(row),
     }));
     const isWhole = added.length < AT_ONCE;
     if (isWhole && (this.isFirst || last_number > after))

@@ -1,5 +1,6 @@
 import { Field, PageInput, PageOf, toView } from '../../../platform/dto/index.js';
-import { CATEGORIES, type Notification, SEVERITIES, TYPE_NAMES } from '../types/index.js';
+import type { Notification } from '../types/notification.js';
+import { CATEGORIES, SEVERITIES, TYPE_NAMES } from '../types/types.js';
 
 const CATEGORY = { example: CATEGORIES[0] };
 
@@ -63,6 +64,6 @@ export class NotificationPage extends PageOf(NotificationView, 'NotificationPage
   @Field.integer('How many are unread, whatever the filters', { min: 0, example: 2 }) unread_count: number;
 }
 
-export function notificationView(row: Notification): NotificationView {
+export function toNotificationView(row: Notification): NotificationView {
   return toView(NotificationView, row);
 }

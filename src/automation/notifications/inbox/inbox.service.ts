@@ -6,13 +6,13 @@ import { ById, type Page } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import type { Watched } from '../../../platform/streams/index.js';
 import { Topics } from '../../../platform/topics/index.js';
-import { inboxTopic } from '../types/index.js';
+import { inboxTopic } from '../types/notification.js';
 import {
   ListNotifications,
   NotificationPage,
   NotificationView,
-  notificationView,
   ReadAllNotifications,
+  toNotificationView,
   UnreadCountView,
   WatchNotifications,
 } from './inbox.dto.js';
@@ -48,7 +48,7 @@ export class InboxService {
     requireScope(actor, 'notification.read');
     const page = await this.inbox.list(actor, input);
     const unread_count = await this.inbox.countUnread(actor);
-    return { ...page, items: page.items.map(notificationView), unread_count };
+    return { ...page, items: page.items.map(toNotificationView), unread_count };
   }
 
   @Action('notification_read', 'POST /api/notifications/:id/read', {
@@ -111,7 +111,7 @@ export class InboxService {
       const row = await this.inbox.mark(unit, actor, id, mark);
       if (!row) throw new NotFound(NONE);
       this.topics.publishAfterCommit(unit, inboxTopic(actor.id));
-      return unit.answers(notificationView(row));
+      return unit.answers(toNotificationView(row));
     });
   }
 }

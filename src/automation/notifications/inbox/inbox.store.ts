@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Actor, organizationsOf, visibleTo } from '../../../platform/access/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import { type Page, readPage } from '../../../platform/dto/index.js';
-import type { Notification } from '../types/index.js';
+import type { Notification } from '../types/notification.js';
 import type { ListNotifications, ReadAllNotifications } from './inbox.dto.js';
 
 /** What a stream reads of an inbox. */

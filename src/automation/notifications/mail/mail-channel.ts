@@ -1,9 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { UnitOfWork } from '../../../platform/database/index.js';
 import { Mailer, writeLetter } from '../../../platform/mail/index.js';
-import { type Delivery, type HandOver, NotificationChannel, type Targets } from '../channels/index.js';
-import { RecipientsStore } from '../delivery/index.js';
-import { type Notification, typeOf } from '../types/index.js';
+import {
+  type Delivery,
+  type HandOver,
+  NotificationChannel,
+  type Targets,
+} from '../channels/notification-channel.js';
+import { RecipientsStore } from '../delivery/recipients.store.js';
+import { type Notification } from '../types/notification.js';
+import { typeOf } from '../types/types.js';
 import { Unsubscribing } from './unsubscribing.service.js';
 
 /** Of a digest; the rest is in the inbox. */
@@ -51,7 +57,7 @@ export class MailChannel extends NotificationChannel {
       types.length > 0 ? this.unsubscribing.linkFor({ userId, channel: this.name, types }) : undefined;
     const [first] = notifications;
     if (!first) return undefined;
-    const letter = notifications.length === 1 ? letterOf(first) : digestOf(notifications);
+    const letter = notifications.length === 1 ? letterOf(first) : writeDigest(notifications);
     const { text, html } = writeLetter({
       ...letter,
       footer: 'You get this from your account. Your preferences say what is sent to you, where and when.',
@@ -70,7 +76,7 @@ const letterOf = ({ title, body, link }: Notification) => ({
   action: link === null ? undefined : { label: 'Open', url: link },
 });
 
-function digestOf(notifications: readonly Notification[]) {
+function writeDigest(notifications: readonly Notification[]) {
   const paragraphs = notifications.slice(0, MAX_LISTED).map(({ title, body }) => `${title}: ${body}`);
   const others = notifications.length - paragraphs.length;
   if (others > 0) paragraphs.push(`And ${others} more.`);

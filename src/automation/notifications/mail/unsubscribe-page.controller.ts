@@ -5,7 +5,7 @@ import { html } from '#libs/html/index.js';
 import { Public } from '../../../platform/access/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
 import { sendPage } from '../../../platform/pages/index.js';
-import { typeOf } from '../types/index.js';
+import { typeOf } from '../types/types.js';
 import { UNSUBSCRIBE_PAGE, Unsubscribing } from './unsubscribing.service.js';
 
 /**

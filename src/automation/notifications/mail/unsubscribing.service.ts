@@ -3,7 +3,7 @@ import { Config } from '../../../platform/config/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { Vault } from '../../../platform/vault/index.js';
-import { PreferencesStore } from '../preferences/index.js';
+import { PreferencesStore } from '../preferences/preferences.store.js';
 
 /** The page that links in mails lead to; below it, by the token. */
 export const UNSUBSCRIBE_PAGE = '/notifications/unsubscribe';

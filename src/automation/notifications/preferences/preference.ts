@@ -1,14 +1,14 @@
 import { daysAfter, instantOf, localTimeOf, weekdayOf } from '#libs/zoned-time/index.js';
 import type { Row } from '../../../platform/database/index.js';
+import { type Notification } from '../types/notification.js';
 import {
   categoryOf,
   defaultMode,
   type Mode,
-  type Notification,
   type PreferredChannel,
   type TypeName,
   typeOf,
-} from '../types/index.js';
+} from '../types/types.js';
 
 export type Preference = Pick<
   Row<'notification_preference'>,

@@ -7,7 +7,7 @@ import {
   type PreferredChannel,
   SEVERITIES,
   TYPE_NAMES,
-} from '../types/index.js';
+} from '../types/types.js';
 import { DECIDERS } from './preference.js';
 
 const SCOPE = {

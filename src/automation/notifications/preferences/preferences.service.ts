@@ -13,7 +13,7 @@ import {
   PREFERRED_CHANNELS,
   TYPE_NAMES,
   typeOf,
-} from '../types/index.js';
+} from '../types/types.js';
 import { decide, type Preference } from './preference.js';
 import {
   GetPreferences,
@@ -76,7 +76,7 @@ export class PreferencesService {
     requireScope(actor, 'preference.update');
     if (actor.type !== 'user') throw new Forbidden('Only people have notifications');
     if (schedule) requireSound(schedule);
-    const wanted = preferences?.map((fields, index) => preferenceOf(fields, `preferences.${index}`));
+    const wanted = preferences?.map((fields, index) => readPreference(fields, `preferences.${index}`));
     const organizations = new Set(wanted?.map(({ organization_id }) => organization_id));
     for (const id of organizations) if (id) await this.organizations.requireMember(actor, id);
     return this.database.transaction(async unit => {
@@ -91,7 +91,7 @@ export class PreferencesService {
     { id }: Actor,
     organization_id: string | null,
   ): Promise<PreferencesView> {
-    const { preferences, schedule } = await this.preferences.of(unit, id);
+    const { preferences, schedule } = await this.preferences.read(unit, id);
     const { timezone, quiet_from, quiet_to, digest_at, days } = schedule;
     return {
       preferences: preferences.map(fieldsOf),
@@ -107,7 +107,7 @@ export class PreferencesService {
   }
 }
 
-function preferenceOf({ scope, type, channel, mode }: PreferenceFields, path: string): Preference {
+function readPreference({ scope, type, channel, mode }: PreferenceFields, path: string): Preference {
   const modes: readonly string[] = PREFERRED_CHANNELS[channel].modes;
   if (!modes.includes(mode))
     throw new Invalid(`${path}.mode must be one of ${modes.join(', ')} for ${channel}`);

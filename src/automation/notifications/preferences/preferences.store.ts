@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { databaseTime, type UnitOfWork } from '../../../platform/database/index.js';
-import { categoryOf } from '../types/index.js';
+import { categoryOf } from '../types/types.js';
 import { DEFAULT_SCHEDULE, type Preference, type Schedule } from './preference.js';
 
 /** What one person prefers, and when. */
@@ -14,13 +14,13 @@ export interface Habits {
 
 @Injectable()
 export class PreferencesStore {
-  async of(unit: UnitOfWork, userId: string): Promise<Habits> {
-    const habits = (await this.ofAll(unit, [userId])).get(userId);
+  async read(unit: UnitOfWork, userId: string): Promise<Habits> {
+    const habits = (await this.readAll(unit, [userId])).get(userId);
     if (!habits) throw new Error('Everybody has habits');
     return habits;
   }
 
-  async ofAll(unit: UnitOfWork, userIds: readonly string[]): Promise<Map<string, Habits>> {
+  async readAll(unit: UnitOfWork, userIds: readonly string[]): Promise<Map<string, Habits>> {
     const preferences = await unit
       .tables()
       .selectFrom('notification_preference')

@@ -3,15 +3,14 @@ import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { shortName } from '#libs/plain-text/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 import {
-  type Answer,
   type Delivery,
   NotificationChannel,
-  post,
   RetryLater,
   TargetGone,
   type Targets,
-} from '../channels/index.js';
-import type { Notification } from '../types/index.js';
+} from '../channels/notification-channel.js';
+import { type Answer, post } from '../channels/outgoing.js';
+import type { Notification } from '../types/notification.js';
 import { type Subscription, SubscriptionsStore } from './subscriptions.store.js';
 import { PUSH_IS_OFF, VapidKeys } from './vapid-keys.js';
 
@@ -42,7 +41,7 @@ export class PushChannel extends NotificationChannel {
   async targets(unit: UnitOfWork, notifications: readonly Notification[]): Promise<Targets[]> {
     if (!this.vapid.subject) return notifications.map(() => ({ targets: [], reason: PUSH_IS_OFF }));
     const people = notifications.map(({ user_id }) => user_id);
-    const subscriptions = await this.subscriptions.idsOf(unit, people);
+    const subscriptions = await this.subscriptions.findIds(unit, people);
     return people.map(id => ({ targets: subscriptions.get(id) ?? [] }));
   }
 

@@ -6,7 +6,7 @@ import { Action } from '../../../platform/actions/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { DeletedView } from '../../../platform/dto/index.js';
 import { Conflict, Forbidden, Invalid, NotFound } from '../../../platform/errors/index.js';
-import { requireReachable } from '../channels/index.js';
+import { requireReachable } from '../channels/outgoing.js';
 import {
   CreatePushSubscription,
   DeletePushSubscription,

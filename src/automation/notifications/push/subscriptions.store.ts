@@ -59,7 +59,7 @@ export class SubscriptionsStore {
   }
 
   /** By their people. */
-  async idsOf(unit: UnitOfWork, userIds: readonly string[]): Promise<ReadonlyMap<string, string[]>> {
+  async findIds(unit: UnitOfWork, userIds: readonly string[]): Promise<ReadonlyMap<string, string[]>> {
     const { rows } = await sql<{ user_id: string; ids: string[] }>`
       select user_id, array_agg(id order by id) as ids from push_subscription
       where user_id = any(${[...userIds]}::uuid[]) group by user_id`.execute(unit.tables());

@@ -8,7 +8,7 @@ import {
   automationSilent,
   automationSkipped,
 } from '../../automation/index.js';
-import type { Audience } from '../types/index.js';
+import type { Audience } from '../types/notice.js';
 import { source } from './notification-source.js';
 import type { DeployedRun, Deployment, SourcesStore } from './sources.store.js';
 

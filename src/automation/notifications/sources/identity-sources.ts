@@ -108,7 +108,7 @@ export const IDENTITY_SOURCES = {
     on: audited,
     when: ({ action }) => action === 'invitation.accept',
     load: async ({ target_id, organization_id }, records) => {
-      const inviter = await records.inviterOf(target_id);
+      const inviter = await records.inviter(target_id);
       return inviter ? { organization_id, inviter } : undefined;
     },
     recipients: ({ inviter }) => ({ people: [inviter] }),

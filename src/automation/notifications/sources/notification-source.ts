@@ -1,6 +1,6 @@
 import type { Chain } from '../../../platform/access/index.js';
 import type { EventKind } from '../../../platform/events/index.js';
-import type { Audience, Notice } from '../types/index.js';
+import type { Audience, Notice } from '../types/notice.js';
 import type { SourcesStore } from './sources.store.js';
 
 /** An event after which nothing is left to do: notifications about what `about` names count as read. */

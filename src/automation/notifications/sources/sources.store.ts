@@ -45,7 +45,7 @@ export class SourcesStore {
     return (await query.executeTakeFirst())?.id;
   }
 
-  async inviterOf(invitationId: string): Promise<string | undefined> {
+  async inviter(invitationId: string): Promise<string | undefined> {
     const query = this.tables().selectFrom('invitation').select('invited_by').where('id', '=', invitationId);
     return (await query.executeTakeFirst())?.invited_by;
   }

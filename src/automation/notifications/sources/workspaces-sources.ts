@@ -2,7 +2,7 @@ import { shortName } from '#libs/plain-text/index.js';
 import { type FormFacts, formSubmitted, formTroubled } from '../../../publishing/forms/index.js';
 import { shareUploaded } from '../../../publishing/share/index.js';
 import { templateBlocked, templateFailed, templatePublished } from '../../../workspaces/templates/index.js';
-import { BY_STRANGERS } from '../types/index.js';
+import { BY_STRANGERS } from '../types/notice.js';
 import { source } from './notification-source.js';
 import type { SourcesStore, TemplateVersion } from './sources.store.js';
 

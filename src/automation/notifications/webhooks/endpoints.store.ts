@@ -16,7 +16,7 @@ import { Database, newId, type Row, type UnitOfWork } from '../../../platform/da
 import { type Page, type PageInput, pageById } from '../../../platform/dto/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
-import type { Notification } from '../types/index.js';
+import type { Notification } from '../types/notification.js';
 
 /** How long the secret before signs, too, after a rotation. */
 const OVERLAP_HOURS = 24;
@@ -146,7 +146,7 @@ export class EndpointsStore {
   }
 
   /** The secrets that sign now, the newest first. */
-  secretsOf({
+  openSecrets({
     id,
     secret,
     previous_secret,
@@ -161,7 +161,7 @@ export class EndpointsStore {
    * The webhooks that receive notifications, by those: of each the person's own, and those of the organization, unless it is
    * about the person alone or about a workspace that only its creator sees.
    */
-  async toldOf(
+  async findTargets(
     unit: UnitOfWork,
     all: readonly { readonly notification: Notification; readonly isPersonal: boolean }[],
   ): Promise<ReadonlyMap<string, string[]>> {

@@ -6,7 +6,7 @@ import { type Page, type PageInput, pageById } from '../../../platform/dto/index
 import { Chore } from '../../../platform/jobs/index.js';
 import { type LeasedRows, Leases } from '../../../platform/leases/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
-import type { Answer } from '../channels/index.js';
+import type { Answer } from '../channels/outgoing.js';
 import type { EndpointRow } from './endpoints.store.js';
 
 /** Published when a message may be due. */

@@ -1,5 +1,5 @@
 import { standardSignature } from '#libs/webhooks/index.js';
-import { delayOf } from '../channels/index.js';
+import { delayOf } from '../channels/notification-channel.js';
 
 const MAX_BYTES = 20 * 1024;
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];

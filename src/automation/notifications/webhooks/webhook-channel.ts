@@ -1,8 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../../platform/config/index.js';
 import type { UnitOfWork } from '../../../platform/database/index.js';
-import { type Delivery, type HandOver, NotificationChannel, type Targets } from '../channels/index.js';
-import { type Notification, typeOf } from '../types/index.js';
+import {
+  type Delivery,
+  type HandOver,
+  NotificationChannel,
+  type Targets,
+} from '../channels/notification-channel.js';
+import { type Notification } from '../types/notification.js';
+import { typeOf } from '../types/types.js';
 import { EndpointsStore } from './endpoints.store.js';
 import { MessagesStore } from './messages.store.js';
 import { messageBody } from './standard-webhooks.js';
@@ -23,7 +29,7 @@ export class WebhookChannel extends NotificationChannel {
   }
 
   async targets(unit: UnitOfWork, notifications: readonly Notification[]): Promise<Targets[]> {
-    const told = await this.endpoints.toldOf(
+    const told = await this.endpoints.findTargets(
       unit,
       notifications.map(notification => ({
         notification,
@@ -37,14 +43,14 @@ export class WebhookChannel extends NotificationChannel {
     return async unit => {
       for (const notification of notifications) {
         const { type, workspace_id, dedupe_key: event_key } = notification;
-        const body = this.bodyOf(notification);
+        const body = this.writeBody(notification);
         await this.messages.add(unit, { endpoint_id: target, event_key, type, workspace_id, body });
       }
     };
   }
 
   /** Ids and links, no words of people. */
-  private bodyOf(notification: Notification): string {
+  private writeBody(notification: Notification): string {
     const { severity, organization_id, workspace_id, link, data } = notification;
     return messageBody(notification.type, new Date(notification.created_at), {
       ...data,

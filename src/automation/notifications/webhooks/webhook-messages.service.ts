@@ -61,7 +61,7 @@ export class WebhookMessagesService {
   })
   async listAttempts(actor: Actor, { id, ...page }: ListById): Promise<Page<WebhookAttemptView>> {
     await this.endpoints.require(actor, 'webhook.read', id);
-    return this.messages.attempts(id, page, attemptView);
+    return this.messages.attempts(id, page, toAttemptView);
   }
 
   @Action('webhook_recover', 'POST /api/notifications/webhooks/:id/recover', {
@@ -109,7 +109,7 @@ export class WebhookMessagesService {
   }
 }
 
-function attemptView(row: AttemptRow): WebhookAttemptView {
+function toAttemptView(row: AttemptRow): WebhookAttemptView {
   const { message_id, reason, state, next_at } = row;
   return toView(WebhookAttemptView, row, {
     webhook_id: webhookIdOf(message_id),

@@ -1,5 +1,5 @@
 import { ById, Field, PageInput, PageOf } from '../../../platform/dto/index.js';
-import { CATEGORIES, TYPE_NAMES } from '../types/index.js';
+import { CATEGORIES, TYPE_NAMES } from '../types/types.js';
 
 /** What a webhook can be limited to. */
 const TOPICS = [...TYPE_NAMES, ...CATEGORIES];

@@ -7,7 +7,7 @@ import { Audit } from '../../../platform/audit/index.js';
 import { Database, isoOrNull, type UnitOfWork } from '../../../platform/database/index.js';
 import { ById, DeletedView, type Page, toView } from '../../../platform/dto/index.js';
 import { Conflict, Forbidden } from '../../../platform/errors/index.js';
-import { requireReachable } from '../channels/index.js';
+import { requireReachable } from '../channels/outgoing.js';
 import { type EndpointRow, EndpointsStore } from './endpoints.store.js';
 import {
   CreateWebhook,

@@ -1,4 +1,4 @@
-import type { TypeName } from '../types/index.js';
+import type { TypeName } from '../types/types.js';
 import { AGENTS_SOURCES } from './agents-sources.js';
 import { AUTOMATION_SOURCES } from './automation-sources.js';
 import { CONNECTIONS_SOURCES } from './connections-sources.js';
@@ -6,8 +6,6 @@ import { HOSTING_SOURCES } from './hosting-sources.js';
 import { IDENTITY_SOURCES } from './identity-sources.js';
 import type { NotificationSource } from './notification-source.js';
 import { WORKSPACES_SOURCES } from './workspaces-sources.js';
-
-export { SourcesStore } from './sources.store.js';
 
 /** What people are notified of, by type: each type has one source. */
 export const SOURCES: Readonly<Record<TypeName, NotificationSource>> = {
