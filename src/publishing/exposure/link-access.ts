@@ -52,7 +52,6 @@ export class LinkAccess {
     return token ? this.origin.urlOf(token.toString(), link.visited.prefix) : null;
   }
 
-  /** A link among all that is reachable from outside. */
   exposedView<Row extends LinkRow>(
     actor: Actor,
     link: OpenLink<Row>,

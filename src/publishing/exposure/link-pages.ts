@@ -34,7 +34,6 @@ type Link = Pick<OpenLink<never>, 'visited'>;
 export class LinkPages {
   constructor(private readonly access: LinkAccess) {}
 
-  /** Shows problems as pages: a person reads them. */
   async answer(
     { visited }: Link,
     request: FastifyRequest,

@@ -25,7 +25,6 @@ export interface GiverStanding {
   readonly giver_role: WorkspaceRole | null;
 }
 
-/** Where a link is, and what it opens. */
 interface Place {
   readonly id: string;
   readonly workspace_id: string;
@@ -93,7 +92,6 @@ export class PublicLink<Row extends GiverStanding> {
     requireInWorkspace(actor, permission, { role, features_off });
   }
 
-  /** For the audit log. */
   target({ id, organization_id, workspace_id }: Place) {
     return { type: this.name, id, organization_id, workspace_id };
   }

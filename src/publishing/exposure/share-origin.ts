@@ -55,7 +55,6 @@ export class ShareOrigin implements PublicHosts, OnModuleInit {
       );
   }
 
-  /** The address of a path here. */
   at(path: string): string | null {
     return this.address ? `${this.address.origin}${path}` : null;
   }

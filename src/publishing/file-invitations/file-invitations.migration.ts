@@ -1,6 +1,5 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Invitations to files for one address. */
 export class FileInvitationsMigration extends Migration {
   override up(): void {
     this.addSql(`

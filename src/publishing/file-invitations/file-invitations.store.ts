@@ -33,7 +33,7 @@ export interface InvitationRow extends Row<'file_invitation'>, GiverStanding {
   invited_by_name: string | null;
   /** Its time is over, accepted or not. */
   is_over: boolean;
-  /** Of who asks; null where they do not see the workspace. */
+  /** Role of the caller; null where they do not see the workspace. */
   role_there: WorkspaceRole | null;
 }
 

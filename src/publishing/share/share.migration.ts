@@ -1,6 +1,5 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Links to files. */
 export class ShareMigration extends Migration {
   override up(): void {
     this.addSql(`

@@ -7,7 +7,6 @@ import { PREFERRED_CHANNEL_NAMES } from '../types/types.js';
 /** It is read, and nothing is sent. */
 const INBOX = 'in_app';
 
-/** What a channel is asked to send. */
 export interface Delivery {
   /** The same in every attempt, so that a receiver can know a second copy as one. */
   readonly id: string;

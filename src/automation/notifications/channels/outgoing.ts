@@ -4,7 +4,6 @@ import { Invalid } from '../../../platform/errors/index.js';
 /** With these `Retry-After` says when to come back. */
 const NOT_NOW = [429, 503];
 
-/** How a POST went. */
 export interface Answer {
   /** Null: there was no answer. */
   readonly status: number | null;

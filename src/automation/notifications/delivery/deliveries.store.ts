@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import type { DeliveryRow, Notification } from '../types/notification.js';
 
-/** A delivery with what it delivers. */
 export interface Begun {
   readonly delivery: DeliveryRow;
   readonly notification: Notification;

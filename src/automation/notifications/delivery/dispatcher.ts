@@ -28,7 +28,7 @@ export class Dispatcher {
     private readonly jobs: Jobs,
   ) {}
 
-  /** Each to all channels that its person wants it on. */
+  /** Sends each over all channels that its person wants it on. */
   async dispatch(unit: UnitOfWork, all: readonly Meant[]): Promise<void> {
     for (const channel of this.channels.all) {
       const rows: NewDelivery[] = [];
@@ -54,7 +54,7 @@ export class Dispatcher {
     for (const digest_id of digestIds) await this.jobs.enqueue(unit, sendDigest, newId(), { digest_id });
   }
 
-  /** The digest that takes what comes now. */
+  /** Opens the digest that takes what comes now. */
   async digestFor(
     unit: UnitOfWork,
     userId: string,

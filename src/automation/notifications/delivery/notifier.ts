@@ -13,7 +13,6 @@ import { Dispatcher } from './dispatcher.js';
 import { NotificationsStore } from './notifications.store.js';
 import { RecipientsStore } from './recipients.store.js';
 
-/** How many people one transaction notifies. */
 const AT_ONCE = 500;
 
 /** Notifies people of an event, as words and recipients are when the job runs. Run again, it skips those who were notified. */

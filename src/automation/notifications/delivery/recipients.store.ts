@@ -47,7 +47,6 @@ export class RecipientsStore {
     return new Map(rows.map(({ id, email }) => [id, email]));
   }
 
-  /** Whether a recipient may still know. */
   async mayKnow(unit: UnitOfWork, notification: Notification): Promise<boolean> {
     const { rows } = await sql`
       select from "user" u where u.id = ${notification.user_id} and ${mayKnow(notification.type, notification)}`.execute(

@@ -13,14 +13,12 @@ import {
 } from '../types/types.js';
 import { RecipientsStore } from './recipients.store.js';
 
-/** What becomes of a notification on one channel. */
 export type Route =
   | { readonly to: 'nowhere'; readonly reason: string }
   | { readonly to: 'digest'; readonly targets: readonly string[] }
   /** Now; where `until` is given, then. */
   | { readonly to: 'targets'; readonly targets: readonly string[]; readonly until?: Date };
 
-/** A notification, and what its person wants. */
 export interface Meant {
   readonly notification: Notification;
   readonly habits: Habits;
@@ -31,7 +29,7 @@ export interface Meant {
 export class Routing {
   constructor(private readonly recipients: RecipientsStore) {}
 
-  /** Of those whose person wants it on the channel. */
+  /** Routes of those notifications that their person wants on the channel. */
   async routes(
     unit: UnitOfWork,
     channel: NotificationChannel,
@@ -89,6 +87,5 @@ function decideMode(
   return decide(preferences, { type: type as TypeName, organization_id }, name).mode;
 }
 
-/** Whether it cannot wait until then. */
 const isUrgent = ({ severity, expires_at }: Notification, then: Date): boolean =>
   severity === 'critical' || (expires_at !== null && new Date(expires_at) <= then);

@@ -12,7 +12,7 @@ import { type Notification } from '../types/notification.js';
 import { typeOf } from '../types/types.js';
 import { Unsubscribing } from './unsubscribing.service.js';
 
-/** Of a digest; the rest is in the inbox. */
+/** Most notifications that a digest lists; the rest is in the inbox. */
 const MAX_LISTED = 50;
 
 /**

@@ -16,7 +16,7 @@ export type Preference = Pick<
 >;
 export type Schedule = Omit<Row<'notification_schedule'>, 'user_id'>;
 
-/** Of who has not said anything. */
+/** Schedule of a person who has not set one. */
 export const DEFAULT_SCHEDULE: Schedule = {
   timezone: 'UTC',
   quiet_from: null,
@@ -41,7 +41,6 @@ export interface Decision {
   readonly decided_by: Decider;
 }
 
-/** The mode of a channel for a type, in an organization or outside of any. */
 export function decide(
   preferences: readonly Preference[],
   { type, organization_id }: Pick<Notification, 'organization_id'> & { type: TypeName },

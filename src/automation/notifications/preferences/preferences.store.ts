@@ -4,7 +4,6 @@ import { databaseTime, type UnitOfWork } from '../../../platform/database/index.
 import { categoryOf } from '../types/types.js';
 import { DEFAULT_SCHEDULE, type Preference, type Schedule } from './preference.js';
 
-/** What one person prefers, and when. */
 export interface Habits {
   readonly preferences: readonly Preference[];
   readonly schedule: Schedule;

@@ -7,7 +7,7 @@ export type Audience =
   | { readonly workspaceRoles: readonly WorkspaceRole[] }
   | { readonly organizationRoles: readonly OrganizationRole[] };
 
-/** What has happened, in words. Of the audience those are notified who may know at that time (`needs` of the type). */
+/** What has happened, in words. Those of the audience are notified who may know at that time (`needs` of the type). */
 export interface Notice {
   readonly audience: Audience;
   readonly organization_id: string | null;

@@ -7,10 +7,8 @@ declare global {
   }
 }
 
-/** What one person is notified of. */
 export type Notification = Row<'notification'>;
 
-/** One notification on its way over one channel to one target. */
 export type DeliveryRow = Row<'notification_delivery'>;
 
 /** Somebody is notified of something. */

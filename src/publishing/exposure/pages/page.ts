@@ -51,7 +51,6 @@ export const timeInWords = (iso: string): Html => new Html(timeHtml(iso));
 export const countInWords = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
-/** A style, and what allows it in a policy. */
 interface Sheet {
   readonly css: string;
   readonly hash: string;
@@ -80,7 +79,6 @@ export interface SharePage {
   readonly headers?: Readonly<Record<string, string>>;
   /** Browsers refuse to show a PDF within a sandbox. */
   readonly showsPdf?: boolean;
-  /** CSS besides that of all shared pages. */
   readonly style?: string;
   /** Origins that may show it in a frame; absent: none. */
   readonly frameAncestors?: readonly string[];

@@ -1,6 +1,5 @@
 import { LOOK } from '../../../platform/pages/index.js';
 
-/** How shared pages look, from a phone's width up. */
 export const STYLE = `${LOOK}
 body{min-height:100vh;display:flex;flex-direction:column}
 .skip{position:absolute;left:-999px}

@@ -55,7 +55,6 @@ export interface FormField {
   readonly placeholder: string;
 }
 
-/** What a `.form` file says. */
 export interface FormDefinition {
   readonly title: string;
   /** HTML, made of its Markdown. */

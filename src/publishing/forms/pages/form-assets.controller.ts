@@ -24,7 +24,6 @@ const ASSETS: Readonly<Record<string, { type: string; bytes: Buffer }>> = {
   'altcha.css': { type: 'text/css; charset=utf-8', bytes: packaged('external/altcha.css') },
 };
 
-/** What pages of forms load. */
 @Public()
 @ApiExcludeController()
 @Controller()

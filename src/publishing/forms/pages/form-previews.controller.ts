@@ -13,7 +13,6 @@ import { Receiving } from '../receiving/receiving.js';
 import { FORM_LINK } from '../records/forms.store.js';
 import { donePage, formPage } from './form-page.js';
 
-/** Forms as they will look, for those who make them. */
 @Public()
 @ApiExcludeController()
 @Controller()

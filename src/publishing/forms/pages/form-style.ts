@@ -1,7 +1,6 @@
 import type { FormDefinition, FormField } from '../file/form-definition.js';
 import { conditionalId, controlIds } from './field-html.js';
 
-/** The look of forms, besides that of all shared pages. */
 export const FORM_STYLE = `
 :root{--field:#8a8a83;--wash:#eef2ff}
 @media(prefers-color-scheme:dark){:root{--field:#7d7d86;--wash:#232a3f}}

@@ -11,7 +11,6 @@ import { SubmissionsStore } from '../records/submissions.store.js';
 import { WaitingStore } from '../records/waiting.store.js';
 import { ResponseBatch } from './response-batch.js';
 
-/** Responses were received, and are in their file. */
 export const formSubmitted = defineEvent<FormFacts & { count: number; output: string }>('form.submitted');
 
 const BATCH = 1_000;

@@ -26,7 +26,6 @@ import { type AskedShareLinkRow, SHARE_LINK, ShareLinksStore } from './share-lin
 
 const NOT_A_FOLDER = 'Only a folder can take uploads';
 
-/** Links to files and folders, for their holders. */
 @Injectable()
 export class ShareLinksService {
   constructor(
@@ -164,7 +163,6 @@ export class ShareLinksService {
     return DeletedView.of(id);
   }
 
-  /** Whether the caller may do that to the share, as its workspace says. */
   @Subject('share', 'workspace', ({ id, organization_id }: VisibleWorkspace) => ({
     organization_id,
     workspace_id: id,

@@ -6,10 +6,8 @@ import { ALLOWANCES, type Asker, type LinkRow, OpenLink, PublicLinksStore } from
 /** Visits of a link that are yet to be added to it. */
 export type LinkUses = Pick<Row<'share_link'>, 'id' | 'views' | 'downloads'> & { last_opened_at: Date };
 
-/** A link with its workspace, and what decides whether it still stands. */
 export interface ShareLinkRow extends Row<'share_link'>, Omit<LinkRow, keyof Row<'share_link'>> {}
 
-/** A link, and who asks for it. */
 export interface AskedShareLinkRow extends ShareLinkRow, Asker {}
 
 export const SHARE_LINK = new OpenLink<ShareLinkRow>(

@@ -13,7 +13,6 @@ import {
 import { crumbs, type Location, nameOf, toAddress } from './location.js';
 import type { Rendered } from './render-task.js';
 
-/** How a file is shown. */
 export type Showing = 'image' | 'pdf' | 'audio' | 'video' | 'markdown' | 'csv' | 'text';
 
 /** Endings of program text that are registered for media. */
@@ -120,7 +119,6 @@ function pdf(source: string, view: FileView, name: string): Html {
   return html`<div class="card"><object class="paper" type="application/pdf" data="${source}" aria-label="${name}">${card(view, name)}</object></div>`;
 }
 
-/** For what cannot be shown. */
 function card({ location, entry, savable }: FileView, name: string): Html {
   const save = html`<a class="button" href="${hrefOf(location)}?download=1">${SAVE_ICON}Download ${sizeInWords(entry.size)}</a>`;
   return html`<div class="card empty">${icon(iconFor(name))}<p><strong>${name}</strong>There is no preview of this file.</p>${savable && save}</div>`;

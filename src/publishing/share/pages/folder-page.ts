@@ -15,11 +15,9 @@ import { crumbs, type Location, nameOf, toAddress } from './location.js';
 export interface FolderView {
   readonly location: Location;
   readonly entries: readonly Entry[];
-  /** Whether there are more than are shown. */
   readonly cut: boolean;
   readonly sort: Sort;
   readonly savable: boolean;
-  /** Its README, rendered. */
   readonly readme?: Html;
 }
 

@@ -7,7 +7,6 @@ import { normalizePath, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 export interface Location {
   /** `/s/{token}` */
   readonly home: string;
-  /** The name of what is shared. */
   readonly name: string;
   /** Below what is shared; empty for itself. */
   readonly within: string;
@@ -17,7 +16,6 @@ export function toAddress(home: string, within: string): string {
   return within === '' ? home : `${home}/path/${within.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** As it is shown. */
 export const nameOf = ({ name, within }: Location): string => plainName(within) || plainName(name);
 
 export function crumbs({ home, name, within }: Location): Html {
@@ -32,7 +30,6 @@ export function crumbs({ home, name, within }: Location): Html {
 
 /** Where a text lies that has relative links. */
 export interface Beside {
-  /** The address of the share. */
   readonly home: string;
   /** The text's folder, below what is shared. */
   readonly folder: string;

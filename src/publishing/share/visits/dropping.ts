@@ -25,7 +25,6 @@ export interface Drop {
   readonly name: string;
   readonly maxFiles: number;
   readonly maxBytes: number;
-  /** What was handed in just now. */
   readonly received?: readonly string[];
   readonly problem?: string;
   readonly status?: number;

@@ -30,7 +30,6 @@ export class Visit {
     return `/s/${this.token}`;
   }
 
-  /** The name of what is shared. */
   get name(): string {
     return this.link.path.split('/').at(-1) || this.link.workspace_name;
   }
@@ -48,7 +47,6 @@ export class Visit {
   }
 }
 
-/** Visitors have put files into the folder of a link. */
 export const shareUploaded = defineEvent<{
   id: string;
   share_id: string;
@@ -83,7 +81,6 @@ export class VisitsService {
     this.counts.add(link.id, counter);
   }
 
-  /** Files were put into the folder of the link. */
   uploaded({ link }: Visit, files: number): Promise<void> {
     const { id: share_id, organization_id, workspace_id, path, created_by } = link;
     const facts = { id: newId(), share_id, organization_id, workspace_id, path, created_by, files };
