@@ -12,10 +12,9 @@ import { NotificationsMigration } from './automation/notifications/notifications
 import { WorkspaceSecretsMigration } from './automation/secrets/secrets.migration.js';
 import { TriggersMigration } from './automation/triggers/triggers.migration.js';
 import { ConnectorsMigration } from './connections/connectors/connectors.migration.js';
-import { FlowsMigration } from './connections/flows/flows.migration.js';
 import { GitReposMigration } from './connections/git-repos/git-repos.migration.js';
 import { IntegrationsMigration } from './connections/integrations/integrations.migration.js';
-import { TokensMigration } from './connections/tokens/tokens.migration.js';
+import { StoredCredentialsMigration } from './connections/stored-credentials/stored-credentials.migration.js';
 import { HostedAccessMigration } from './hosting/access/access.migration.js';
 import { HostsMigration } from './hosting/hosts/hosts.migration.js';
 import { SitesMigration } from './hosting/sites/sites.migration.js';
@@ -87,8 +86,7 @@ export const migrations = [
   { name: 'file-invitations', class: FileInvitationsMigration },
   { name: 'forms', class: FormsMigration },
   { name: 'templates', class: TemplatesMigration },
-  { name: 'tokens', class: TokensMigration },
-  { name: 'flows', class: FlowsMigration },
+  { name: 'stored-credentials', class: StoredCredentialsMigration },
   { name: 'connectors', class: ConnectorsMigration },
   { name: 'integrations', class: IntegrationsMigration },
   { name: 'git-repos', class: GitReposMigration },

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { Tokens } from '../../src/connections/tokens/index.js';
+import { Tokens } from '../../src/connections/stored-credentials/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { fieldOfParam } from '../../src/platform/dto/index.js';
 import { apiDocument } from './api-document.js';

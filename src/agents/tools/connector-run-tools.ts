@@ -113,7 +113,7 @@ export class RunConnectorTools implements OpenTools {
   private async require(asked: ConnectorTool): Promise<ConnectorTool> {
     const { actor, workspaceId } = this.scope;
     const found = await this.calls.require(actor, workspaceId, asked.callName);
-    this.known = byName(await this.usable.of(actor, workspaceId));
+    this.known = byName(await this.usable.list(actor, workspaceId));
     if (EFFECTS.indexOf(found.tool.effect) > EFFECTS.indexOf(asked.tool.effect))
       throw new Conflict(`${asked.callName} counts as ${found.tool.effect} by now: call it again`);
     return found;
@@ -149,7 +149,7 @@ export class RunConnectorTools implements OpenTools {
 
   private async search({ query, connector, limit = DEFAULT_FOUND }: SearchTools): Promise<ToolResult> {
     const { actor, workspaceId, guide } = this.scope;
-    const all = await this.usable.of(actor, workspaceId);
+    const all = await this.usable.list(actor, workspaceId);
     this.known = byName(all);
     const usable = all.filter(
       tool =>

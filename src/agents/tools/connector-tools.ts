@@ -65,7 +65,7 @@ export class ConnectorTools implements ToolProvider, OnModuleInit {
   }
 
   async list({ actor, workspace, guide }: ListScope): Promise<ListedTool[]> {
-    const tools = await this.usable.of(actor, workspace.id);
+    const tools = await this.usable.list(actor, workspace.id);
     const approved = tools.filter(tool => !objectionTo(tool));
     const reason = refusalOf(() => requireInWorkspace(actor, 'connection.use', workspace));
     const allowedBy = (pattern: string) => pattern === '*' || pattern.startsWith(CONNECTOR_TOOL);
@@ -91,7 +91,7 @@ export class ConnectorTools implements ToolProvider, OnModuleInit {
 
   async prepare(scope: ToolScope): Promise<{ names: readonly string[]; tools: OpenTools } | undefined> {
     const { actor, workspaceId, guide } = scope;
-    const all = await this.usable.of(actor, workspaceId);
+    const all = await this.usable.list(actor, workspaceId);
     if (all.length === 0) return undefined;
     const isAllowed = await this.mayUse(scope);
     const offerable = isAllowed ? all.filter(tool => allowsTool(guide, tool) && !objectionTo(tool)) : [];

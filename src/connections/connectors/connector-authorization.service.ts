@@ -5,30 +5,27 @@ import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 import { ById, DeletedView } from '../../platform/dto/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
-import { OAuthFlows } from '../flows/index.js';
-import { Tokens } from '../tokens/index.js';
+import { OAuthFlows } from '../stored-credentials/index.js';
+import { ConnectorAuthorization } from './authorization/connector-authorization.js';
 import {
-  ConnectorAuthorization,
   CredentialKeeper,
   permissionToAuthorize,
   typedCredential,
-} from './authorization/index.js';
-import { ConnectorChecks } from './calls/index.js';
+} from './authorization/credential-keeper.js';
+import { ConnectorChecks } from './calls/connector-checks.js';
 import { ConnectorViews } from './connector-views.js';
 import { AuthorizeConnector, ConnectorAuthorizationView, ConnectorTestView } from './connectors.dto.js';
-import { type ConnectorRow, ConnectorsStore, CredentialsStore } from './records/index.js';
+import { type ConnectorRow } from './records/connector-rows.js';
+import { ConnectorsStore } from './records/connectors.store.js';
 
-/** The credentials of connectors. */
 @Injectable()
 export class ConnectorAuthorizationService {
   constructor(
     private readonly database: Database,
     private readonly connectors: ConnectorsStore,
-    private readonly credentials: CredentialsStore,
     private readonly authorization: ConnectorAuthorization,
     private readonly keeper: CredentialKeeper,
     private readonly flows: OAuthFlows,
-    private readonly tokens: Tokens,
     private readonly audit: Audit,
   ) {}
 
@@ -76,10 +73,7 @@ export class ConnectorAuthorizationService {
     const connector = await this.require(actor, id);
     await this.database.transaction(async unit => {
       await this.connectors.lock(unit, id);
-      await this.tokens.remove(
-        unit,
-        await this.credentials.remove(unit, id, connector.per_user ? actor.id : null),
-      );
+      await this.keeper.remove(unit, id, connector.per_user ? actor.id : null);
       await this.connectors.publish(unit, id);
       await this.record(unit, actor, connector, 'connector.revoke');
     });
@@ -105,7 +99,6 @@ export class ConnectorAuthorizationService {
   }
 }
 
-/** Asks servers, on the word of a person. */
 @Injectable()
 export class ConnectorTests {
   constructor(

@@ -5,25 +5,25 @@ import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
-import { CredentialKeeper, typedCredential } from './authorization/index.js';
+import { requireReachable } from '../stored-credentials/index.js';
+import { ClientRegistration } from './authorization/client-registration.js';
+import { CredentialKeeper, typedCredential } from './authorization/credential-keeper.js';
 import { newConnectorView } from './connector-views.js';
 import { ConnectorView, CreateConnector } from './connectors.dto.js';
-import { requireReachable } from './reachable.js';
-import { type ConnectorRow, ConnectorsStore } from './records/index.js';
-import { freeSlug, slugOf } from './tools/index.js';
-import { TypedClients } from './typed-clients.js';
+import { type ConnectorRow } from './records/connector-rows.js';
+import { ConnectorsStore } from './records/connectors.store.js';
+import { freeSlug, makeSlug } from './tools/tool-names.js';
 
 const MAX_OF_ORGANIZATION = 100;
 const MAX_OF_PERSON = 20;
 
-/** New connectors. */
 @Injectable()
 export class ConnectorCreation {
   constructor(
     private readonly database: Database,
     private readonly connectors: ConnectorsStore,
     private readonly keeper: CredentialKeeper,
-    private readonly clients: TypedClients,
+    private readonly clients: ClientRegistration,
     private readonly outgoing: GuardedFetch,
     private readonly audit: Audit,
   ) {}
@@ -56,7 +56,7 @@ export class ConnectorCreation {
         auth,
         url: new URL(input.url).href,
         name: input.name.trim(),
-        ...(await this.clients.keep(unit, organization_id, client)),
+        ...(await this.clients.keepTyped(unit, organization_id, client)),
         user_id: owner === 'user' ? actor.id : null,
         per_user: input.per_user ?? false,
         authorization_server: input.authorization_server ?? null,
@@ -92,7 +92,7 @@ export class ConnectorCreation {
     if (count >= most) throw new Conflict(`There are ${most} connectors already; delete one first`);
     if (slug !== undefined && slugs.has(slug))
       throw new Conflict(`The slug ${slug} is taken in this organization; choose another one`);
-    return slug ?? freeSlug(slugOf(name), slugs);
+    return slug ?? freeSlug(makeSlug(name), slugs);
   }
 
   private async record(unit: UnitOfWork, actor: Actor, row: ConnectorRow): Promise<void> {

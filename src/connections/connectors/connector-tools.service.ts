@@ -9,8 +9,10 @@ import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { task, Workers } from '../../platform/workers/index.js';
 import { instructionsHash, toolViews } from './connector-views.js';
 import { ConnectorToolPage, ListConnectorTools, UpdateConnectorTools } from './connectors.dto.js';
-import { type ConnectorRow, ConnectorsStore, type ToolRow, ToolsStore } from './records/index.js';
-import { proposedEffect, TOOL_EFFECTS, type ToolEffect } from './tools/index.js';
+import { type ConnectorRow, type ToolRow } from './records/connector-rows.js';
+import { ConnectorsStore } from './records/connectors.store.js';
+import { ToolsStore } from './records/tools.store.js';
+import { proposedEffect, TOOL_EFFECTS, type ToolEffect } from './tools/pin.js';
 
 const USABLE = task('libs/bounded-schema/schema-task', 'faultOfSchema');
 const SCHEMA_MS = 5_000;
@@ -64,7 +66,7 @@ export class ConnectorToolsService {
     const { id } = input;
     await this.connectors.require(actor, 'provider.configure', id);
     const known = new Map((await this.tools.list(id)).map(row => [row.name, row]));
-    const effects = effectsOf(input);
+    const effects = parseEffects(input);
     requireKnown(input, effects, known);
     for (const { name } of input.approve ?? []) await this.requireUsable(known.get(name));
     await this.database.transaction(async unit => {
@@ -116,7 +118,7 @@ export class ConnectorToolsService {
     await this.connectors.change(unit, id, { approved_instructions });
   }
 
-  /** What its input is checked by has to be a schema that can be used. */
+  /** Refuses a tool whose input schema cannot be compiled. */
   private async requireUsable(row: ToolRow | undefined): Promise<void> {
     try {
       const fault = await this.workers.run<string | null>(
@@ -139,7 +141,7 @@ export class ConnectorToolsService {
 const effectWhenApproved = ({ approved_hash, effect, definition }: ToolRow): ToolEffect =>
   approved_hash === null ? proposedEffect(definition) : effect;
 
-function effectsOf({ effects = {} }: UpdateConnectorTools): ReadonlyMap<string, ToolEffect> {
+function parseEffects({ effects = {} }: UpdateConnectorTools): ReadonlyMap<string, ToolEffect> {
   return new Map(
     Object.entries(effects).map(([name, effect]) => {
       if (!TOOL_EFFECTS.includes(effect as ToolEffect))

@@ -7,11 +7,11 @@ import { Conflict, Invalid } from '../../platform/errors/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
 import { ConnectorViews } from './connector-views.js';
 import { ConnectorView, SetConnectorWorkspaces } from './connectors.dto.js';
-import { ConnectorsStore, GrantsStore } from './records/index.js';
+import { ConnectorsStore } from './records/connectors.store.js';
+import { GrantsStore } from './records/grants.store.js';
 
 const MAX_IN_WORKSPACE = 30;
 
-/** Where agents may use connectors. */
 @Injectable()
 export class ConnectorUseService {
   constructor(

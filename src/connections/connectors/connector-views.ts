@@ -2,19 +2,15 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/access/index.js';
 import { iso, isoOrNull } from '../../platform/database/index.js';
-import { type TokenStanding, Tokens } from '../tokens/index.js';
+import { type TokenStanding, Tokens } from '../stored-credentials/index.js';
 import type { ConnectorState, ConnectorToolView, ConnectorView } from './connectors.dto.js';
-import {
-  type ConnectorRow,
-  type CredentialRow,
-  CredentialsStore,
-  GrantsStore,
-  type ToolRow,
-  ToolsStore,
-} from './records/index.js';
-import { differences, proposedEffect, toolNames } from './tools/index.js';
+import { type ConnectorRow, type CredentialRow, type ToolRow } from './records/connector-rows.js';
+import { CredentialsStore } from './records/credentials.store.js';
+import { GrantsStore } from './records/grants.store.js';
+import { ToolsStore } from './records/tools.store.js';
+import { differences, proposedEffect } from './tools/pin.js';
+import { toolNames } from './tools/tool-names.js';
 
-/** Connectors as their callers see them. */
 @Injectable()
 export class ConnectorViews {
   constructor(
@@ -25,14 +21,14 @@ export class ConnectorViews {
   ) {}
 
   async one(actor: Actor, row: ConnectorRow): Promise<ConnectorView> {
-    const [view] = await this.of(actor, [row]);
+    const [view] = await this.list(actor, [row]);
     if (!view) throw new Error('A connector has no view');
     return view;
   }
 
-  async of(actor: Actor, rows: readonly ConnectorRow[]): Promise<ConnectorView[]> {
+  async list(actor: Actor, rows: readonly ConnectorRow[]): Promise<ConnectorView[]> {
     const ids = rows.map(({ id }) => id);
-    const credentials = await this.credentials.ofConnectors(ids, actor.id);
+    const credentials = await this.credentials.listFor(ids, actor.id);
     const [counts, grants, standings] = await Promise.all([
       this.tools.counts(ids),
       this.grants.visible(actor, ids),
@@ -45,8 +41,8 @@ export class ConnectorViews {
       const numbers = counts.filter(({ connector_id }) => connector_id === row.id);
       const count = (state: string) => numbers.find(one => one.state === state)?.count ?? 0;
       return {
-        ...partsOf(row),
-        ...stateOf(row, credential, standing),
+        ...toCommonFields(row),
+        ...deriveState(row, credential, standing),
         tools: {
           approved: count('approved'),
           new: count('new'),
@@ -62,11 +58,10 @@ export class ConnectorViews {
   }
 }
 
-/** One that was just made. */
 export function newConnectorView(row: ConnectorRow, hasCredential: boolean): ConnectorView {
   const isReady = row.auth === 'none' || hasCredential;
   return {
-    ...partsOf(row),
+    ...toCommonFields(row),
     state: isReady ? 'active' : 'needs_auth',
     reason: null,
     workspaces: [],
@@ -74,7 +69,7 @@ export function newConnectorView(row: ConnectorRow, hasCredential: boolean): Con
   };
 }
 
-function partsOf(row: ConnectorRow) {
+function toCommonFields(row: ConnectorRow) {
   const {
     id,
     organization_id,
@@ -112,7 +107,7 @@ function partsOf(row: ConnectorRow) {
   };
 }
 
-function stateOf(
+function deriveState(
   { auth, is_disabled, fault }: ConnectorRow,
   credential: CredentialRow | undefined,
   standing: TokenStanding | undefined,

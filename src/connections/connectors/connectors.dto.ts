@@ -1,6 +1,6 @@
 import { ById, Field, NAME, PageInput, PageOf, SAMPLE_IDS } from '../../platform/dto/index.js';
-import { AUTHS, type Auth, TOOL_STATES, type ToolState } from './records/index.js';
-import { TOOL_EFFECTS } from './tools/index.js';
+import { AUTHS, type Auth, TOOL_STATES, type ToolState } from './records/connector-rows.js';
+import { TOOL_EFFECTS } from './tools/pin.js';
 
 const name = { ...NAME, max: 80, example: 'Linear' };
 const SLUG = {

@@ -6,12 +6,12 @@ import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 import { ById, DeletedView, type Page, readPage } from '../../platform/dto/index.js';
 import { Invalid } from '../../platform/errors/index.js';
+import { requireReachable } from '../stored-credentials/index.js';
+import { ClientRegistration } from './authorization/client-registration.js';
 import { ConnectorRemoval } from './connector-removal.js';
 import { ConnectorViews } from './connector-views.js';
 import { ConnectorPage, ConnectorView, ListConnectors, UpdateConnector } from './connectors.dto.js';
-import { requireReachable } from './reachable.js';
-import { ConnectorsStore } from './records/index.js';
-import { TypedClients } from './typed-clients.js';
+import { ConnectorsStore } from './records/connectors.store.js';
 
 /** Remote MCP servers that people and organizations bring. */
 @Injectable()
@@ -20,7 +20,7 @@ export class ConnectorsService {
     private readonly database: Database,
     private readonly connectors: ConnectorsStore,
     private readonly views: ConnectorViews,
-    private readonly clients: TypedClients,
+    private readonly clients: ClientRegistration,
     private readonly removal: ConnectorRemoval,
     private readonly outgoing: GuardedFetch,
     private readonly audit: Audit,
@@ -39,7 +39,7 @@ export class ConnectorsService {
     const page = await readPage({ by: 'id' }, asked, slice =>
       this.connectors.list(actor, { organizationId, workspaceId, q, ...slice }),
     );
-    return { ...page, items: await this.views.of(actor, page.items) };
+    return { ...page, items: await this.views.list(actor, page.items) };
   }
 
   @Action('connector_get', 'GET /api/connectors/:id', {
@@ -70,11 +70,11 @@ export class ConnectorsService {
       const { organization_id, auth } = connector;
       if (auth !== 'oauth' && (client || authorization_server))
         throw new Invalid(`${client ? 'client' : 'authorization_server'} is for connectors with auth oauth`);
-      if (client !== undefined) await this.clients.remove(unit, connector);
+      if (client !== undefined) await this.clients.removeTyped(unit, connector);
       const row = await this.connectors.change(unit, id, {
         ...(name !== undefined && { name: name.trim() }),
         ...(enabled !== undefined && { is_disabled: !enabled }),
-        ...(client !== undefined && (await this.clients.keep(unit, organization_id, client))),
+        ...(client !== undefined && (await this.clients.keepTyped(unit, organization_id, client))),
         ...(authorization_server !== undefined && { authorization_server }),
       });
       const details = {

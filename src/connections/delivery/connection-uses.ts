@@ -6,7 +6,7 @@ import { Log } from '../../platform/log/index.js';
 import type { SandboxUser } from '../../workspaces/egress/index.js';
 import type { Delivered } from './delivered.js';
 
-/** What the ledger says of the requests of one run that one rule let have a credential. */
+/** Ledger input: requests of one run under one rule. */
 class ConnectionUse {
   @Field.id('The connection') connection_id: string;
   @Field.text('The provider') provider: string;

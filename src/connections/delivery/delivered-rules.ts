@@ -9,24 +9,32 @@ import type { Actor } from '../../platform/access/index.js';
 import { Conflict, Forbidden, problemOf } from '../../platform/errors/index.js';
 import { Log } from '../../platform/log/index.js';
 import type { SandboxCredential, SandboxUser } from '../../workspaces/egress/index.js';
-import { GrantedConnections, limitedToRepository, type OpenedCredential } from '../integrations/index.js';
+import {
+  type GrantedConnection,
+  GrantedConnections,
+  limitedToRepository,
+  type OpenedCredential,
+} from '../integrations/index.js';
 import { ConnectionUses } from './connection-uses.js';
-import { type Delivered, deliveredBy, serviceOf } from './delivered.js';
+import { chooseService, type Delivered, deliveredBy } from './delivered.js';
 
-/** Whose sandbox gets a credential: there is none without an actor. */
+/** User of a sandbox with an actor; others get no credentials. */
 export type CredentialUser = SandboxUser & { readonly actor: Actor };
 
-/** A repository of a host. */
 export interface Repository {
   readonly host: string;
   readonly port: number;
-  /** Those that git may ask for when it asks for this one. */
+  /** Paths that git may request for this repository. */
   readonly paths: readonly string[];
-  /** Without the account. */
   readonly name: string;
 }
 
 const GIT_METHODS = ['GET', 'POST'];
+
+const findForGit = (connection: GrantedConnection, host: string, port: number): Delivered | undefined =>
+  deliveredBy(connection).find(
+    each => each.host === host && each.port === port && each.services.includes('git'),
+  );
 
 /** Rules for the proxies of sandboxes. A credential is opened for one request, if its connection is still granted as it was. */
 @Injectable()
@@ -64,6 +72,21 @@ export class DeliveredRules {
     };
   }
 
+  /** Id of the connection that is granted for repositories of a host; null where the caller may use none. */
+  async connectionFor(
+    actor: Actor,
+    workspaceId: string,
+    { host, port }: Pick<Repository, 'host' | 'port'>,
+  ): Promise<string | null> {
+    try {
+      const connections = await this.granted.list(actor, workspaceId);
+      return connections.find(each => findForGit(each, host, port))?.id ?? null;
+    } catch (error) {
+      if (problemOf(error)?.status === 403) return null;
+      throw error;
+    }
+  }
+
   /** For one repository and nothing else, to fetch or to push. 403 and 409 say why a connection cannot be used for it. */
   async forRepository(
     user: CredentialUser,
@@ -72,9 +95,7 @@ export class DeliveredRules {
     level: 'read' | 'write',
   ): Promise<SandboxCredential> {
     const connection = await this.granted.require(user.actor, connectionId, user.workspaceId);
-    const found = deliveredBy(connection).find(
-      each => each.host === host && each.port === port && each.services.includes('git'),
-    );
+    const found = findForGit(connection, host, port);
     if (!found)
       throw new Conflict(`${connection.name} is for no repositories of ${host}; name another connection`);
     const permitted = paths.filter(path => prefixOf(found.paths, path) !== undefined);
@@ -91,7 +112,6 @@ export class DeliveredRules {
     };
   }
 
-  /** Its rows in the ledger are closed. */
   ended(user: SandboxUser): Promise<void> {
     return this.uses.ended(user);
   }
@@ -109,7 +129,7 @@ export class DeliveredRules {
           'credential',
           `What ${connection.name} may be used for has changed; ask again`,
         );
-      return await this.granted.open({ id: connection.id, limits }, serviceOf(delivered, path));
+      return await this.granted.open({ id: connection.id, limits }, chooseService(delivered, path));
     } catch (error) {
       const problem = problemOf(error);
       if (error instanceof EgressRefusal || !problem) throw error;

@@ -3,13 +3,13 @@ import {
   apiPath,
   type CredentialPlace,
   type GrantedConnection,
+  listPlaces,
   METHODS,
-  placesOf,
 } from '../integrations/index.js';
 
-/** What requests of a sandbox have to be like to get the credential of a connection. */
+/** Rule that requests of a sandbox match to get the credential of a connection. */
 export interface Delivered extends CredentialPlace {
-  /** Another one for each version of it. */
+  /** Changes with every change of the rule. */
   readonly key: string;
   readonly connection: GrantedConnection;
   readonly methods: readonly string[];
@@ -20,9 +20,9 @@ export interface Delivered extends CredentialPlace {
 /** The smart HTTP protocol of git, and the API of its large files. */
 const GIT_PATH = /\/(?:info\/refs|git-(?:upload|receive)-pack|info\/lfs(?:\/.*)?)$/;
 
-/** What a connection is delivered to. Grants name paths of the API below its base address, and others in full. */
+/** Rules of a connection. Grants name paths of the API below its base address, and others in full. */
 export function deliveredBy(connection: GrantedConnection): Delivered[] {
-  return placesOf(connection).map(place => {
+  return listPlaces(connection).map(place => {
     const methods = connection.methods.length > 0 ? connection.methods : METHODS;
     const granted = connection.paths.length > 0 ? connection.paths : ['/'];
     const paths = new Set<string>();
@@ -36,15 +36,15 @@ export function deliveredBy(connection: GrantedConnection): Delivered[] {
   });
 }
 
-/** Whose credential a path takes, where the API and the repositories are on one host. */
-export function serviceOf({ services, base }: CredentialPlace, path: string): 'api' | 'git' {
+/** Chooses the credential for a path, where the API and the repositories share a host. */
+export function chooseService({ services, base }: CredentialPlace, path: string): 'api' | 'git' {
   const [only] = services;
   if (services.length === 1 && only) return only;
   const isOfApi = base !== '' && path.startsWith(`${base}/`);
   return GIT_PATH.test(path) && !isOfApi ? 'git' : 'api';
 }
 
-/** What servers could read in two ways opens nothing. */
+/** Skips paths that servers could read in two ways. */
 function add(paths: Set<string>, path: string): void {
   try {
     paths.add(normalizePrefix(path));

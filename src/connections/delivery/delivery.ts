@@ -56,7 +56,7 @@ export class Delivery implements CredentialSource, OnModuleInit {
 
   private async usableBy(actor: Actor, workspaceId: string) {
     try {
-      return await this.granted.of(actor, workspaceId);
+      return await this.granted.list(actor, workspaceId);
     } catch (error) {
       // They may use none there, or are no members any more.
       const status = problemOf(error)?.status;

@@ -1,18 +1,18 @@
 import type { Actor } from '../../platform/access/index.js';
 import { type Author, authorEnvironment } from './git/git-environment.js';
 
-/** What git takes as a name: no line breaks, no brackets. */
+/** Name that git accepts: no line breaks, no brackets. */
 const plain = (text: string): string => text.replace(/[<>\p{Cc}]/gu, ' ').trim();
 
-/** The person, also where a run commits for them. */
-function authorOf({ id, name, email }: Actor, host: string): Author {
+/** Author: the person, even if a run commits for them. */
+function toAuthor({ id, name, email }: Actor, host: string): Author {
   return { name: plain(name) || 'Somebody', email: plain(email ?? '') || `${id}@noreply.${host}` };
 }
 
-export const identityOf = (actor: Actor, host: string): Record<string, string> =>
-  authorEnvironment(authorOf(actor, host));
+export const identityEnvironment = (actor: Actor, host: string): Record<string, string> =>
+  authorEnvironment(toAuthor(actor, host));
 
-/** A message, with what says which run wrote it. */
+/** Message with trailers that name the run. */
 export function signed(message: string, { credential }: Actor, host: string): string {
   const run = credential.run?.id;
   const automation = credential.automation_run_id;

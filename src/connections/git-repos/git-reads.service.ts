@@ -48,7 +48,7 @@ exec git diff --no-color --no-ext-diff --no-textconv --ignore-submodules=all --e
 const NO_COMMITS =
   /does not have any commits yet|unknown revision or path not in the working tree.*|bad revision 'HEAD'/;
 
-/** What is in repositories. It is read where nothing can be written and nothing be reached. */
+/** Reads repositories, in sandboxes that cannot write and have no network. */
 @Injectable()
 export class GitReadsService {
   constructor(

@@ -1,5 +1,5 @@
 import { ById, Field, PageInput, PageOf } from '../../platform/dto/index.js';
-import { REPO_STATES, type RepoState } from './records/git-repos.store.js';
+import { REPO_STATES, type RepoState } from './git-repos.store.js';
 
 const URL_FIELD = { max: 1000, example: 'https://github.com/acme/site.git' };
 const PATH = { max: 4096, example: 'site' };

@@ -6,15 +6,14 @@ import { EgressModule } from '../../workspaces/egress/index.js';
 import { OperationsModule } from '../../workspaces/operations/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
 import { DeliveryModule } from '../delivery/index.js';
-import { IntegrationsModule } from '../integrations/index.js';
-import { GIT } from './clone-operation.js';
+import { CloneQueue, GIT } from './clone-queue.js';
 import { GitNetwork } from './git/git-network.js';
 import { GitSandbox } from './git/git-sandbox.js';
 import { GitProcessor } from './git.processor.js';
 import { GitReadsService } from './git-reads.service.js';
 import { GitReposService } from './git-repos.service.js';
+import { GitReposStore } from './git-repos.store.js';
 import { GitWritesService } from './git-writes.service.js';
-import { GitReposStore } from './records/git-repos.store.js';
 import { RepoClone } from './repo-clone.js';
 import { RepoWork } from './repo-work.js';
 
@@ -26,7 +25,6 @@ import { RepoWork } from './repo-work.js';
     EgressModule,
     SandboxesModule,
     OperationsModule,
-    IntegrationsModule,
     DeliveryModule,
   ],
   controllers: [RoutesOf(GitReposService), RoutesOf(GitReadsService), RoutesOf(GitWritesService)],
@@ -35,6 +33,7 @@ import { RepoWork } from './repo-work.js';
     GitReadsService,
     GitWritesService,
     GitReposStore,
+    CloneQueue,
     GitSandbox,
     GitNetwork,
     RepoWork,

@@ -4,29 +4,22 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, newId, type UnitOfWork } from '../../platform/database/index.js';
-import { ById, DeletedView, type Page } from '../../platform/dto/index.js';
-import { Conflict, Invalid, problemOf, TooManyRequests } from '../../platform/errors/index.js';
-import { Jobs } from '../../platform/jobs/index.js';
+import { ById, DeletedView, type Page, toView } from '../../platform/dto/index.js';
+import { Conflict, Invalid } from '../../platform/errors/index.js';
 import {
   ListOfWorkspace,
   type VisibleWorkspace,
   WorkspaceFolders,
   WorkspacesStore,
 } from '../../workspaces/core/index.js';
-import { OperationsStore } from '../../workspaces/operations/index.js';
-import { GrantedConnections, placesOf } from '../integrations/index.js';
-import { cloneRepository, gitClone } from './clone-operation.js';
+import { CloneQueue } from './clone-queue.js';
 import { GitSandbox } from './git/git-sandbox.js';
-import { type RemoteUrl, remoteUrl } from './git/remote-url.js';
+import { remoteUrl } from './git/remote-url.js';
 import { CreateGitRepo, GitRepoPage, GitRepoView, StartedCloneView, UpdateGitRepo } from './git-repos.dto.js';
-import { GitReposStore, type RepoRow } from './records/git-repos.store.js';
-import { repoView } from './repo-views.js';
+import { GitReposStore, type RepoRow } from './git-repos.store.js';
 
 const MAX_REPOS = 200;
-/** Of one organization, that run or wait. */
-const MAX_UNDER_WAY = 50;
 
-/** Git repositories in workspaces. */
 @Injectable()
 export class GitReposService {
   constructor(
@@ -34,10 +27,8 @@ export class GitReposService {
     private readonly repos: GitReposStore,
     private readonly workspaces: WorkspacesStore,
     private readonly folders: WorkspaceFolders,
-    private readonly granted: GrantedConnections,
     private readonly git: GitSandbox,
-    private readonly operations: OperationsStore,
-    private readonly jobs: Jobs,
+    private readonly clones: CloneQueue,
     private readonly audit: Audit,
   ) {}
 
@@ -61,19 +52,16 @@ export class GitReposService {
   async create(actor: Actor, input: CreateGitRepo): Promise<StartedCloneView> {
     const workspace = await this.workspaces.require(actor, 'git.write', input.workspace_id);
     const url = remoteUrl(input.url);
-    const path = folderOf(input.path ?? url.name);
+    const path = parseFolder(input.path ?? url.name);
     if (!(await this.folders.open(workspace).isFree(path)))
       throw new Conflict(`There is something at ${path} already; name another path`);
     const connection_id =
       input.connection_id === undefined
-        ? await this.connectionFor(actor, workspace, url)
+        ? await this.git.connectionFor(workspace, actor, url)
         : input.connection_id;
     await this.git.requireReachable(workspace, actor, { url, connectionId: connection_id, level: 'read' });
-    const { id: workspace_id, organization_id } = workspace;
-    if ((await this.operations.countUnderWay(organization_id, gitClone)) >= MAX_UNDER_WAY)
-      throw new TooManyRequests(
-        `${MAX_UNDER_WAY} repositories of this organization are being cloned; try again when some are done`,
-      );
+    const { id: workspace_id } = workspace;
+    await this.clones.requireRoom(workspace);
     return this.database.transaction(async unit => {
       if ((await this.repos.count(unit, workspace_id)) >= MAX_REPOS)
         throw new Conflict(`There are ${MAX_REPOS} repositories in this workspace already; delete one first`);
@@ -89,16 +77,8 @@ export class GitReposService {
         depth: input.depth ?? null,
       });
       if (!row) throw new Conflict(`There is a repository at ${path} already`);
-      await this.operations.add(unit, gitClone, {
-        id: operation_id,
-        actor_id: actor.id,
-        organization_id,
-        subject_id: workspace_id,
-        chain: actor.chain,
-        input: { repo_id: row.id, actor },
-      });
+      await this.clones.add(unit, actor, workspace, { operation_id, repo_id: row.id });
       await this.record(unit, actor, 'git_repo.clone', row, workspace);
-      await this.jobs.enqueue(unit, cloneRepository, newId(), { operation_id });
       return unit.answers({ id: row.id, operation_id });
     });
   }
@@ -147,7 +127,7 @@ export class GitReposService {
         connectionId: connection_id,
         level: 'read',
       });
-    const moved = path === undefined ? undefined : folderOf(path);
+    const moved = path === undefined ? undefined : parseFolder(path);
     return this.database.transaction(async unit => {
       if (
         moved !== undefined &&
@@ -187,25 +167,6 @@ export class GitReposService {
     return DeletedView.of(id);
   }
 
-  /** The one that is granted for the host; none where the caller may use none. */
-  private async connectionFor(
-    actor: Actor,
-    { id }: VisibleWorkspace,
-    url: RemoteUrl,
-  ): Promise<string | null> {
-    try {
-      const found = (await this.granted.of(actor, id)).find(connection =>
-        placesOf(connection).some(
-          ({ host, port, services }) => host === url.host && port === url.port && services.includes('git'),
-        ),
-      );
-      return found?.id ?? null;
-    } catch (error) {
-      if (problemOf(error)?.status === 403) return null;
-      throw error;
-    }
-  }
-
   private record(
     unit: UnitOfWork,
     actor: Actor,
@@ -218,9 +179,11 @@ export class GitReposService {
   }
 }
 
-function folderOf(path: string): string {
+function parseFolder(path: string): string {
   const folder = workspacePath(path);
   if (folder === '') throw new Invalid('path must name a folder of the workspace, not all of it');
   if (folder.split('/').includes('.git')) throw new Invalid('path must not lie in a .git folder');
   return folder;
 }
+
+const repoView = (row: RepoRow): GitRepoView => toView(GitRepoView, row);

@@ -13,9 +13,9 @@ import {
   type Problem,
   problemOf,
 } from '../../platform/errors/index.js';
-import { identityOf, signed } from './authorship.js';
-import { faultOf, type GitEnd } from './git/git-fault.js';
-import { GitNetwork, remoteOf } from './git/git-network.js';
+import { identityEnvironment, signed } from './authorship.js';
+import { type GitEnd, toProblem } from './git/git-fault.js';
+import { GitNetwork, toRemote } from './git/git-network.js';
 import { GitSandbox } from './git/git-sandbox.js';
 import { ENDS, reading, writing } from './git/scripts.js';
 import { GitReadsService } from './git-reads.service.js';
@@ -29,7 +29,7 @@ import {
   PullGitRepo,
   PushGitRepo,
 } from './git-repos.dto.js';
-import { GitReposStore, type SeenRepo } from './records/git-repos.store.js';
+import type { SeenRepo } from './git-repos.store.js';
 import { RepoWork } from './repo-work.js';
 
 const MAX_NAMED = 20;
@@ -84,13 +84,11 @@ if [ "\${code:-0}" != 0 ]; then
 fi
 git rev-parse HEAD`);
 
-/** Changes to repositories. */
 @Injectable()
 export class GitWritesService {
   constructor(
     private readonly config: Config,
     private readonly database: Database,
-    private readonly repos: GitReposStore,
     private readonly work: RepoWork,
     private readonly git: GitSandbox,
     private readonly network: GitNetwork,
@@ -114,7 +112,7 @@ export class GitWritesService {
     await this.work.write(actor, 'git.write', id, check, async ({ row, workspace }, signal) => {
       const step = { args: [row.path, ...how], signal, mayFail: true };
       const end = await this.git.write(workspace, actor, CHECKOUT, step);
-      const fault = branchFault(end, branch) ?? faultOf(end);
+      const fault = branchFault(end, branch) ?? toProblem(end);
       if (fault) throw fault;
     });
     return this.reads.branches(actor, { id });
@@ -145,7 +143,7 @@ export class GitWritesService {
       const end = await this.git.write(workspace, actor, COMMIT, {
         args: [row.path, how, ...(which ?? [])],
         stdin: signed(message, actor, host),
-        env: identityOf(actor, host),
+        env: identityEnvironment(actor, host),
         signal,
         mayFail: true,
       });
@@ -153,7 +151,7 @@ export class GitWritesService {
       if (none) throw none;
       if (end.code === ENDS.conflict)
         throw new Conflict('Files are in conflict; solve them, then commit with all');
-      const fault = faultOf(end);
+      const fault = toProblem(end);
       if (fault) throw fault;
       const [commit = '', branch = ''] = end.stdout.split('\n');
       return { commit, branch: branch || null };
@@ -186,7 +184,7 @@ export class GitWritesService {
       if (!now.refs.has(other)) throw new NotFound(`The remote has no branch ${heads.branch}; push it first`);
       const end = await this.git.write(workspace, actor, JOIN, {
         args: [row.path, mode, other, keep_conflicts ? 'yes' : ''],
-        env: identityOf(actor, this.host),
+        env: identityEnvironment(actor, this.host),
         signal,
         mayFail: true,
       });
@@ -199,9 +197,9 @@ export class GitWritesService {
         throw new Conflict('Both have commits that the other lacks: pull with mode merge or rebase');
       if (/refusing to merge unrelated histories/.test(end.stderr))
         throw new Conflict('The remote has another history, which has nothing in common with this one');
-      const fault = faultOf(end);
+      const fault = toProblem(end);
       if (fault) throw fault;
-      await this.repos.change(id, { last_pull_at: new Date().toISOString() });
+      await this.work.noteSync(id, 'last_pull_at');
       const commit = end.stdout.trim();
       return { commit, updated: commit !== heads.commit, conflicted: [] };
     });
@@ -234,12 +232,12 @@ export class GitWritesService {
       await this.noteIntent(actor, repo, { branch: name, commit, force_with_lease });
       const lease = force_with_lease ? known : null;
       const updated = await this.network.push(workspace, actor, row, { branch: name, commit, lease }, signal);
-      await this.repos.change(id, { last_push_at: new Date().toISOString() });
+      await this.work.noteSync(id, 'last_push_at');
       return { branch: name, commit, updated };
     });
   }
 
-  /** Before it is done: what was sent cannot be taken back. */
+  /** Recorded before the push: what was sent cannot be taken back. */
   private noteIntent(actor: Actor, { row, workspace }: SeenRepo, details: object): Promise<void> {
     const { id: workspace_id, organization_id } = workspace;
     const target = { type: 'git_repo', id: row.id, organization_id, workspace_id };
@@ -259,7 +257,7 @@ export class GitWritesService {
     return async ({ row, workspace }: SeenRepo): Promise<void> => {
       if (!dryRun()) return;
       const end = await this.git.read(workspace, actor, script, { args: [row.path, ...args], mayFail: true });
-      const fault = faultAt(end) ?? faultOf(end);
+      const fault = faultAt(end) ?? toProblem(end);
       if (fault) throw fault;
     };
   }
@@ -267,7 +265,7 @@ export class GitWritesService {
   private reachable(actor: Actor, level: 'read' | 'write' = 'read') {
     return async ({ row, workspace }: SeenRepo): Promise<void> => {
       try {
-        await this.git.requireReachable(workspace, actor, remoteOf(row, level));
+        await this.git.requireReachable(workspace, actor, toRemote(row, level));
       } catch (error) {
         if (problemOf(error)?.status !== 404) throw error;
         throw new Forbidden(

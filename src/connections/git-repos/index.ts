@@ -1,2 +1,2 @@
+export { gitCloned, gitCloneFailed } from './clone-queue.js';
 export { GitReposModule } from './git-repos.module.js';
-export { gitCloned, gitCloneFailed } from './records/git-events.js';

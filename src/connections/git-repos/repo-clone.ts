@@ -18,18 +18,17 @@ import {
   type OperationWork,
   type Report,
 } from '../../workspaces/operations/index.js';
-import { type CloneInput, gitClone } from './clone-operation.js';
-import { remoteOf } from './git/git-network.js';
+import { type CloneInput, gitClone, gitCloned, gitCloneFailed } from './clone-queue.js';
+import { toRemote } from './git/git-network.js';
 import { GitSandbox } from './git/git-sandbox.js';
 import { parseProgress, parseRefs } from './git/parsed.js';
 import { ENDS, FETCH_NEW, writing } from './git/scripts.js';
-import { gitCloned, gitCloneFailed } from './records/git-events.js';
-import { GitReposStore, type RepoRow } from './records/git-repos.store.js';
-import { leaseOf } from './repo-work.js';
+import { GitReposStore, type RepoRow } from './git-repos.store.js';
+import { leaseName } from './repo-work.js';
 
 const CONCURRENCY = 4;
 const REPORT_MS = 500;
-/** In the folder of git, until the operation is over: whose clone it is. */
+/** File in the folder of git that names the operation. */
 const MARK = 'atelier-clone';
 
 /** `$1` operation, `$2` where it is to be, `$3` its parent, `$4` url, `$5` branch. Names and refs come on standard input. */
@@ -52,7 +51,7 @@ cd ..
 mv --no-target-directory --no-clobber -- "$here" "$path"
 [ ! -e "$here" ] || exit ${ENDS.taken}`);
 
-/** Whether an earlier attempt has put it there. */
+/** Succeeds if an earlier attempt has moved the clone to its place. */
 const LOOK = `[ -f "$1/.git/${MARK}" ] && [ "$(head -c 100 "$1/.git/${MARK}")" = "$2" ]`;
 
 type Clone = Operation<CloneInput>;
@@ -80,7 +79,7 @@ export class RepoClone implements OperationWork<CloneInput> {
     const whose = [operation.organization_id, operation.actor_id];
     const { repo_id } = operation.input;
     const work = () =>
-      this.leases.hold(leaseOf(repo_id), lease =>
+      this.leases.hold(leaseName(repo_id), lease =>
         this.clone(operation, report, AbortSignal.any([signal, lease.signal])),
       );
     await this.limit.run(work, { whose, signal });
@@ -128,7 +127,7 @@ export class RepoClone implements OperationWork<CloneInput> {
     { id, input: { actor } }: Clone,
     { row, report, signal }: { row: RepoRow; report: Report; signal: AbortSignal },
   ): Promise<void> {
-    const remote = remoteOf(row);
+    const remote = toRemote(row);
     const { path, depth, branch } = row;
     const progress = new Reports(report, signal);
     const fetched = await this.git
@@ -162,7 +161,7 @@ export class RepoClone implements OperationWork<CloneInput> {
     return end.code === 0;
   }
 
-  /** What a caller can do something about ends it; a server that is away is asked again. */
+  /** Client errors end the operation; others are tried again. */
   private async asRefusal(work: () => Promise<void>): Promise<void> {
     try {
       await work();

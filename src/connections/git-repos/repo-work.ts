@@ -5,10 +5,10 @@ import { Conflict } from '../../platform/errors/index.js';
 import { NamedLeases } from '../../platform/leases/index.js';
 import { RepositoryMissing } from './git/git-fault.js';
 import { GitSandbox } from './git/git-sandbox.js';
-import { GitReposStore, type RepoRow, type SeenRepo } from './records/git-repos.store.js';
+import { GitReposStore, type RepoRow, type SeenRepo } from './git-repos.store.js';
 
-/** One thing at a time is done to a repository. */
-export const leaseOf = (id: string): string => `git_repo ${id}`;
+/** Name of the lease under which a repository is changed. */
+export const leaseName = (id: string): string => `git_repo ${id}`;
 
 /** Opens repositories that are ready, and notes where one is missing. */
 @Injectable()
@@ -29,7 +29,7 @@ export class RepoWork {
     return this.noting(repo.row, () => look(repo));
   }
 
-  /** Nobody else writes to it meanwhile; `prepare` refuses before anything is done. */
+  /** Holds the lease of the repository; `prepare` refuses before anything is done. */
   async write<T>(
     actor: Actor,
     permission: WorkspacePermission,
@@ -39,13 +39,17 @@ export class RepoWork {
   ): Promise<T> {
     await prepare(await this.require(actor, permission, id));
     beforeSideEffect();
-    return this.leases.hold(leaseOf(id), async ({ signal }) => {
+    return this.leases.hold(leaseName(id), async ({ signal }) => {
       // Those before may have changed it.
       const repo = await this.require(actor, permission, id);
       return this.noting(repo.row, () =>
         this.git.recorded(repo.workspace, id, signal, until => work(repo, until)),
       );
     });
+  }
+
+  async noteSync(id: string, column: 'last_pull_at' | 'last_push_at'): Promise<void> {
+    await this.repos.change(id, { [column]: new Date().toISOString() });
   }
 
   private async require(actor: Actor, permission: WorkspacePermission, id: string): Promise<SeenRepo> {

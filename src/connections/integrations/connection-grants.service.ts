@@ -4,33 +4,24 @@ import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Invalid } from '../../platform/errors/index.js';
-import { Events } from '../../platform/events/index.js';
-import { Topics } from '../../platform/topics/index.js';
 import { WorkspacesStore } from '../../workspaces/core/index.js';
-import { connectionTopic } from '../tokens/index.js';
-import { isLimited, limitsOf } from './limits/credential-limits.js';
+import { ConnectionViews } from './connection-views.js';
+import { IntegrationView, SetIntegrationGrants } from './integrations.dto.js';
 import { ProviderCatalog } from './oauth/provider-catalog.js';
-import { normalPath } from './paths/request-path.js';
-import { connectionChanged, connectionGranted } from './records/connection-events.js';
+import { isLimited, parseLimits } from './providers/credential-limits.js';
 import { ConnectionsStore } from './records/connections.store.js';
-import { GrantsStore } from './records/grants.store.js';
-import { GrantConflicts } from './requests/grant-conflicts.js';
-import { ConnectionViews } from './views/connection-views.js';
-import { IntegrationView, SetIntegrationGrants } from './views/integrations.dto.js';
+import { ConnectionGrants } from './requests/connection-grants.js';
+import { normalPath } from './requests/request-path.js';
 
-/** In which workspaces connections may be used, and for what. */
 @Injectable()
 export class ConnectionGrantsService {
   constructor(
     private readonly database: Database,
     private readonly workspaces: WorkspacesStore,
     private readonly connections: ConnectionsStore,
-    private readonly grants: GrantsStore,
-    private readonly conflicts: GrantConflicts,
     private readonly catalog: ProviderCatalog,
+    private readonly grants: ConnectionGrants,
     private readonly views: ConnectionViews,
-    private readonly topics: Topics,
-    private readonly events: Events,
     private readonly audit: Audit,
   ) {}
 
@@ -52,7 +43,7 @@ export class ConnectionGrantsService {
     if (new Set(ids).size < ids.length) throw new Invalid('grants must name each workspace once');
     const definition = await this.catalog.require(row.organization_id, row.provider);
     const checked = grants.map(({ workspace_id, methods = [], paths = [], ...grant }, at) => {
-      const limits = limitsOf(grant, `grants.${at}`);
+      const limits = parseLimits(grant, `grants.${at}`);
       if (isLimited(limits) && definition.auth !== 'github_app')
         throw new Invalid(
           `grants.${at} must have no repositories and permissions: ${definition.name} limits no tokens to them; name paths`,
@@ -72,24 +63,10 @@ export class ConnectionGrantsService {
     }
     return this.database.transaction(async unit => {
       const locked = await this.connections.lock(unit, id);
-      const { organization_id, provider, name, state } = locked;
-      await this.conflicts.requireNone(unit, locked, ids);
-      const before = await this.grants.workspacesOf(unit, id);
-      await this.grants.replace(unit, id, actor, checked);
-      await this.events.publish(unit, connectionGranted, {
-        workspace_ids: [...new Set([...before, ...ids])],
-      });
+      const { organization_id, provider, name } = locked;
       const target = { type: 'connection', id, organization_id };
       await this.audit.record(unit, actor, 'connection.grant', target, { provider, name, grants: checked });
-      // What it may be used for is looked at again wherever it is used.
-      await this.events.publish(unit, connectionChanged, {
-        connection_id: id,
-        organization_id,
-        provider,
-        name,
-        state,
-      });
-      await this.topics.publishOnCommit(unit, connectionTopic(id));
+      await this.grants.replace(unit, actor, locked, checked);
       return this.views.one(actor, row, unit);
     });
   }

@@ -3,9 +3,10 @@ import { Module } from '@nestjs/common';
 import { OrganizationsModule } from '../../identity/organizations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
-import { FlowsModule } from '../flows/index.js';
-import { TokensModule } from '../tokens/index.js';
+import { StoredCredentialsModule } from '../stored-credentials/index.js';
 import { ConnectionGrantsService } from './connection-grants.service.js';
+import { ConnectionViews } from './connection-views.js';
+import { IntegrationAuthorizationService } from './integration-authorization.service.js';
 import { IntegrationsService } from './integrations.service.js';
 import { ConnectionFlow } from './oauth/connection-flow.js';
 import { ConnectionRefresher } from './oauth/connection-refresher.js';
@@ -21,29 +22,28 @@ import { ConnectionsStore } from './records/connections.store.js';
 import { GrantsStore } from './records/grants.store.js';
 import { LimitedTokensStore } from './records/limited-tokens.store.js';
 import { ProvidersStore } from './records/providers.store.js';
+import { ConnectionGrants } from './requests/connection-grants.js';
 import { ConnectionRequestsService } from './requests/connection-requests.service.js';
-import { GrantConflicts } from './requests/grant-conflicts.js';
 import { GrantedConnections } from './requests/granted-connections.js';
-import { ConnectionViews } from './views/connection-views.js';
 
-/** Connections to services of others. */
 @Module({
   imports: [
     BullModule.registerQueue({ name: CONNECTIONS }),
     OrganizationsModule,
     CoreModule,
-    TokensModule,
-    FlowsModule,
+    StoredCredentialsModule,
   ],
   controllers: [
     RoutesOf(ProvidersService),
     RoutesOf(IntegrationsService),
+    RoutesOf(IntegrationAuthorizationService),
     RoutesOf(ConnectionGrantsService),
     RoutesOf(ConnectionRequestsService),
   ],
   providers: [
     ProvidersService,
     IntegrationsService,
+    IntegrationAuthorizationService,
     ConnectionGrantsService,
     ConnectionRequestsService,
     ConnectionsStore,
@@ -61,7 +61,7 @@ import { ConnectionViews } from './views/connection-views.js';
     ConnectionStates,
     ConnectionViews,
     GrantedConnections,
-    GrantConflicts,
+    ConnectionGrants,
   ],
   exports: [GrantedConnections],
 })

@@ -5,12 +5,7 @@ import { Action } from '../../platform/actions/index.js';
 import { Audit } from '../../platform/audit/index.js';
 import { Database, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Invalid, NotFound } from '../../platform/errors/index.js';
-import { OAuthFlows } from '../flows/index.js';
-import { INTEGRATION } from './oauth/connection-states.js';
-import { type ClientSource, ProviderCatalog } from './oauth/provider-catalog.js';
-import type { ProviderDefinition } from './providers/definition.js';
-import { ConnectionsStore } from './records/connections.store.js';
-import { type ProviderRow, ProvidersStore } from './records/providers.store.js';
+import { OAuthFlows } from '../stored-credentials/index.js';
 import {
   CreateProvider,
   ListProviders,
@@ -20,12 +15,16 @@ import {
   ProviderView,
   SetClient,
   UpdateProvider,
-} from './views/integrations.dto.js';
+} from './integrations.dto.js';
+import { INTEGRATION } from './oauth/connection-states.js';
+import { type ClientSource, ProviderCatalog } from './oauth/provider-catalog.js';
+import type { ProviderDefinition } from './providers/definition.js';
+import { ConnectionsStore } from './records/connections.store.js';
+import { type ProviderRow, ProvidersStore } from './records/providers.store.js';
 
 const MAX_PROVIDERS = 100;
 const NOT_ITS_OWN = { 404: 'The organization has no such provider of its own' };
 
-/** The services that can be connected, and who we are to them. */
 @Injectable()
 export class ProvidersService {
   constructor(
@@ -52,7 +51,7 @@ export class ProvidersService {
       words.every(word => `${id} ${name}`.toLowerCase().includes(word)),
     );
     const clients = await this.catalog.clientsOf(organization_id);
-    return { items: found.map(definition => this.viewOf(definition, clients)) };
+    return { items: found.map(definition => this.toView(definition, clients)) };
   }
 
   @Action('integration_provider_get', 'GET /api/integrations/providers/:provider', {
@@ -65,7 +64,7 @@ export class ProvidersService {
   async read(actor: Actor, { provider, organization_id }: ProviderOf): Promise<ProviderView> {
     await this.requireReader(actor, organization_id);
     const definition = await this.catalog.require(organization_id, provider);
-    return this.viewOf(definition, await this.catalog.clientsOf(organization_id));
+    return this.toView(definition, await this.catalog.clientsOf(organization_id));
   }
 
   @Action('integration_provider_create', 'POST /api/integrations/providers', {
@@ -83,12 +82,12 @@ export class ProvidersService {
     if (this.catalog.isBuiltIn(definition.id)) throw new Conflict(`${definition.id} comes with the service`);
     return this.database.transaction(async unit => {
       await this.organizations.requireLocked(unit, actor, 'provider.configure', organization_id);
-      if ((await this.providers.of(organization_id, unit)).length >= MAX_PROVIDERS)
+      if ((await this.providers.list(organization_id, unit)).length >= MAX_PROVIDERS)
         throw new Conflict(`There are ${MAX_PROVIDERS} providers already; delete one first`);
       if (!(await this.providers.insert(unit, organization_id, definition, actor.id)))
         throw new Conflict(`There is a provider ${definition.id} already`);
       await this.record(unit, actor, 'provider.create', organization_id, definition);
-      return unit.answers(this.viewOf(definition, new Map()));
+      return unit.answers(this.toView(definition, new Map()));
     });
   }
 
@@ -113,7 +112,7 @@ export class ProvidersService {
           throw new Conflict('There are connections to it, so its addresses stay; add another provider');
       await this.providers.update(unit, row.id, definition);
       await this.record(unit, actor, 'provider.update', organization_id, definition);
-      return this.viewOf(definition, new Map());
+      return this.toView(definition, new Map());
     });
   }
 
@@ -136,7 +135,7 @@ export class ProvidersService {
       const place = { organization_id, provider, updated_by: actor.id };
       await this.catalog.setClient(unit, place, null);
       await this.record(unit, actor, 'provider.delete', organization_id, definition);
-      return this.viewOf(definition, new Map());
+      return this.toView(definition, new Map());
     });
   }
 
@@ -161,7 +160,7 @@ export class ProvidersService {
       const target = { type: 'provider', id: organization_id, organization_id };
       await this.audit.record(unit, actor, 'provider.set_client', target, { provider, client_id });
     });
-    return this.viewOf(definition, await this.catalog.clientsOf(organization_id));
+    return this.toView(definition, await this.catalog.clientsOf(organization_id));
   }
 
   private async requireReader(actor: Actor, organizationId: string | undefined): Promise<void> {
@@ -175,7 +174,7 @@ export class ProvidersService {
     return row;
   }
 
-  private viewOf(definition: ProviderDefinition, clients: ReadonlyMap<string, ClientSource>): ProviderView {
+  private toView(definition: ProviderDefinition, clients: ReadonlyMap<string, ClientSource>): ProviderView {
     const { id, name, auth } = definition;
     const redirect_uri = auth === 'oauth2' ? this.flows.redirectUri(INTEGRATION) : null;
     const built_in = this.catalog.isBuiltIn(id);
@@ -196,7 +195,6 @@ export class ProvidersService {
   }
 }
 
-/** Where credentials go. */
 const addressesOf = ({
   authorize_url,
   token_url,

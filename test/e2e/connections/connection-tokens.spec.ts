@@ -9,7 +9,7 @@ import {
   Tokens,
   tokensChanged,
   tokensExpiring,
-} from '../../../src/connections/tokens/index.js';
+} from '../../../src/connections/stored-credentials/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { Events } from '../../../src/platform/events/index.js';
 import type { Json } from '../../harness/client.js';

@@ -2,7 +2,7 @@ import { shortName } from '#libs/plain-text/index.js';
 import { connectorToolsChanged } from '../../../connections/connectors/index.js';
 import { gitCloned, gitCloneFailed } from '../../../connections/git-repos/index.js';
 import { connectionExpiring, connectionNeedsReauth } from '../../../connections/integrations/index.js';
-import { tokensChanged } from '../../../connections/tokens/index.js';
+import { tokensChanged } from '../../../connections/stored-credentials/index.js';
 import type { Audience } from '../types/notice.js';
 import { source } from './notification-source.js';
 import type { Clone, Connection, SourcesStore } from './sources.store.js';

@@ -9,9 +9,9 @@ import {
 import { type GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
 import { plainLine } from '#libs/plain-text/index.js';
 import { Conflict } from '../../../platform/errors/index.js';
-import type { ConnectorRow } from '../records/index.js';
+import type { ConnectorRow } from '../records/connector-rows.js';
 
-/** Who gives access to a server, and what for. */
+/** Authorization server of a connector, and what it gives access to. */
 export interface AuthorizationServer {
   readonly issuer: string;
   readonly authorizationEndpoint: string;
@@ -30,7 +30,7 @@ export interface AuthorizationServer {
   readonly metadata: AuthorizationServerMetadata;
 }
 
-/** What a server is asked to see what it says of authorization. */
+/** Request that makes a server answer 401 with its metadata. */
 const PROBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
 const MAX_SCOPES = 100;
 
@@ -49,15 +49,15 @@ export async function discover(
 ): Promise<AuthorizationServer> {
   const fetchFn = guarded(outgoing);
   try {
-    const { resourceMetadataUrl, scope } = await challengeOf(fetchFn, url);
+    const { resourceMetadataUrl, scope } = await askChallenge(fetchFn, url);
     const info = await discoverOAuthServerInfo(url, { resourceMetadataUrl, fetchFn });
     const metadata = authorization_server
       ? await discoverAuthorizationServerMetadata(authorization_server, { fetchFn })
       : info.authorizationServerMetadata;
     if (!metadata) throw new Conflict('The server does not say who gives access to it');
-    const resource = resourceOf(url, info.resourceMetadata?.resource);
+    const resource = chooseResource(url, info.resourceMetadata?.resource);
     const { scopes_supported: supported } = info.resourceMetadata ?? {};
-    return serverOf(outgoing, metadata, resource, scope?.split(' ') ?? supported);
+    return toServer(outgoing, metadata, resource, scope?.split(' ') ?? supported);
   } catch (error) {
     if (error instanceof Conflict) throw error;
     const why = error instanceof Error ? plainLine(error.message).slice(0, 300) : 'no answer';
@@ -65,7 +65,7 @@ export async function discover(
   }
 }
 
-async function challengeOf(fetchFn: ReturnType<typeof guarded>, url: string) {
+async function askChallenge(fetchFn: ReturnType<typeof guarded>, url: string) {
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const response = await fetchFn(url, { method: 'POST', headers, body: PROBE, redirect: 'manual' });
   await response.body?.cancel();
@@ -73,7 +73,7 @@ async function challengeOf(fetchFn: ReturnType<typeof guarded>, url: string) {
 }
 
 /** A server speaks of itself alone: tokens for another one are not asked for on its word. */
-function resourceOf(url: string, said: string | undefined): string {
+function chooseResource(url: string, said: string | undefined): string {
   const own = resourceUrlFromServerUrl(url);
   if (said === undefined) return own.href;
   if (!checkResourceAllowed({ requestedResource: own, configuredResource: said }))
@@ -83,7 +83,7 @@ function resourceOf(url: string, said: string | undefined): string {
   return said;
 }
 
-function serverOf(
+function toServer(
   outgoing: GuardedFetch,
   metadata: AuthorizationServerMetadata,
   resource: string,

@@ -6,7 +6,7 @@ import { Config } from '../../../platform/config/index.js';
 export const CLIENT_DOCUMENT = '/oauth/client.json';
 export const CALLBACK = '/api/connectors/callback';
 
-/** What we say of ourselves to authorization servers, be it by registration or by the document below. */
+/** Client metadata for authorization servers, by registration or by the document below. */
 export const clientMetadata = (baseUrl: string) => ({
   client_name: 'Atelier',
   client_uri: baseUrl,

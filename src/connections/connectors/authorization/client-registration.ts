@@ -3,10 +3,11 @@ import { Injectable } from '@nestjs/common';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { plainLine } from '#libs/plain-text/index.js';
 import { Config } from '../../../platform/config/index.js';
+import type { UnitOfWork } from '../../../platform/database/index.js';
 import { Conflict } from '../../../platform/errors/index.js';
 import { Vault } from '../../../platform/vault/index.js';
-import { Tokens } from '../../tokens/index.js';
-import type { ConnectorRow, CredentialRow, StoredClient } from '../records/index.js';
+import { Tokens } from '../../stored-credentials/index.js';
+import type { ConnectorRow, CredentialRow, StoredClient } from '../records/connector-rows.js';
 import { type AuthorizationServer, guarded } from './authorization-server.js';
 import { CALLBACK, clientDocumentUrl, clientMetadata } from './client-document.js';
 
@@ -38,7 +39,7 @@ export class ClientRegistration {
     const document = server.takesDocuments ? clientDocumentUrl(this.config.baseUrl) : undefined;
     if (connector.client_id !== null) return this.typed(server, connector, connector.client_id);
     if (document !== undefined)
-      return { client: clientOf(server, document, undefined, 'cimd'), secret: undefined };
+      return { client: toClient(server, document, undefined, 'cimd'), secret: undefined };
     if (before?.client?.by === 'dcr' && before.issuer === server.issuer) {
       const opened = await this.tokens.opened(before.token_set_id);
       return { client: before.client, secret: opened?.values?.[CLIENT_SECRET] };
@@ -50,12 +51,28 @@ export class ClientRegistration {
     );
   }
 
+  /** Keeps the client that a person registered by hand; none where there is no such client. */
+  async keepTyped(
+    unit: UnitOfWork,
+    organization_id: string,
+    client: { id: string; secret?: string } | null | undefined,
+  ): Promise<Pick<ConnectorRow, 'client_id' | 'client_secret_id'>> {
+    const place = { place: SECRET_PLACE, organization_id };
+    const secret = client?.secret;
+    const client_secret_id = secret === undefined ? null : await this.vault.put(unit, place, secret);
+    return { client_id: client?.id ?? null, client_secret_id };
+  }
+
+  async removeTyped(unit: UnitOfWork, { client_secret_id }: Pick<ConnectorRow, 'client_secret_id'>) {
+    if (client_secret_id !== null) await this.vault.remove(unit, [client_secret_id]);
+  }
+
   private async typed(server: AuthorizationServer, connector: ConnectorRow, id: string): Promise<OurClient> {
     const { client_secret_id, organization_id } = connector;
     const owner = client_secret_id !== null && { place: SECRET_PLACE, id: client_secret_id, organization_id };
     const opened = owner ? await this.vault.open(owner) : undefined;
     const secret = opened?.secret.reveal();
-    return { client: clientOf(server, id, secret, 'typed'), secret };
+    return { client: toClient(server, id, secret, 'typed'), secret };
   }
 
   private async register(server: AuthorizationServer): Promise<OurClient> {
@@ -66,7 +83,7 @@ export class ClientRegistration {
         fetchFn: guarded(this.outgoing),
       });
       const secret = given.client_secret;
-      return { client: clientOf(server, given.client_id, secret, 'dcr'), secret };
+      return { client: toClient(server, given.client_id, secret, 'dcr'), secret };
     } catch (error) {
       const why = error instanceof Error ? plainLine(error.message).slice(0, 300) : 'no answer';
       throw new Conflict(`The authorization server did not register this service as a client: ${why}`);
@@ -74,7 +91,7 @@ export class ClientRegistration {
   }
 }
 
-function clientOf(
+function toClient(
   { authMethods, tokenEndpoint: token_endpoint }: AuthorizationServer,
   id: string,
   secret: string | undefined,
@@ -85,5 +102,3 @@ function clientOf(
   const auth = secret === undefined ? 'none' : takesBasic ? 'basic' : 'post';
   return { id, auth, token_endpoint, by };
 }
-
-export { SECRET_PLACE };

@@ -2,14 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import { Jobs } from '../../../platform/jobs/index.js';
-import { type TokenSet, Tokens } from '../../tokens/index.js';
-import {
-  type ConnectorRow,
-  ConnectorsStore,
-  type CredentialScope,
-  CredentialsStore,
-} from '../records/index.js';
-import { connectorCheck } from './connector-check.js';
+import { type TokenSet, Tokens } from '../../stored-credentials/index.js';
+import { type ConnectorRow } from '../records/connector-rows.js';
+import { ConnectorsStore } from '../records/connectors.store.js';
+import { type CredentialScope, CredentialsStore } from '../records/credentials.store.js';
+import { connectorCheck } from './connectors.processor.js';
 import { KIND } from './token-refresher.js';
 
 const MAX_HEADERS = 20;
@@ -19,7 +16,7 @@ const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/;
 const RESERVED =
   /^(?:mcp-.*|host|content-.*|accept.*|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|last-event-id|proxy-.*|origin|cookie)$/;
 
-/** What takes to give a connector its credential: one's own takes only being there. */
+/** Permission to authorize a connector: a credential of one's own takes only membership. */
 export const permissionToAuthorize = ({ per_user }: Pick<ConnectorRow, 'per_user'>) =>
   per_user ? ('connection.manage' as const) : ('provider.configure' as const);
 
@@ -42,19 +39,25 @@ export class CredentialKeeper {
   ): Promise<void> {
     // Two who authorize at once take turns.
     await this.connectors.lock(unit, connectorId);
-    const known = await this.credentials.of({ connectorId, userId }, unit);
-    if (known) {
-      await this.tokens.replace(unit, known.token_set_id, tokens);
-      await this.credentials.renew(unit, known.id, scope);
-    } else {
-      const tokenSetId = await this.tokens.add(unit, { kind: KIND, organization_id }, tokens);
-      await this.credentials.insert(unit, { connectorId, userId }, tokenSetId, scope);
-    }
+    const whose = { connectorId, userId };
+    const known = await this.credentials.find(whose, unit);
+    const owner = { kind: KIND, organization_id };
+    const id = await this.tokens.keep(unit, known?.token_set_id ?? null, owner, tokens);
+    await this.credentials.keep(unit, whose, id, scope);
     await this.connectors.publish(unit, connectorId);
     await this.lookUp(unit, connectorId, userId);
   }
 
-  /** What the server says of itself and of its tools is looked up soon. */
+  /** Removes the credentials of a connector with their tokens: those of one person, or all. */
+  async remove(unit: UnitOfWork, connectorId: string, userId?: string | null): Promise<void> {
+    await this.tokens.remove(unit, await this.credentials.remove(unit, connectorId, userId));
+  }
+
+  async removePersonal(unit: UnitOfWork, organizationId: string, userId: string): Promise<void> {
+    await this.tokens.remove(unit, await this.credentials.removePersonal(unit, organizationId, userId));
+  }
+
+  /** Enqueues a look-up of the server and its tools. */
   lookUp(unit: UnitOfWork, connector_id: string, userId: string | null): Promise<void> {
     return this.jobs.enqueue(unit, connectorCheck, newId(), { connector_id, user_id: userId ?? '' });
   }

@@ -12,14 +12,15 @@ import {
   requestTokens,
   type TokenSet,
   Tokens,
-} from '../../tokens/index.js';
-import { credentialOf } from '../calls/index.js';
-import { faultOf, RemoteServer } from '../client/index.js';
-import { ConnectorsStore, type CredentialOfConnector, CredentialsStore } from '../records/index.js';
+} from '../../stored-credentials/index.js';
+import { toCredential } from '../calls/credential-use.js';
+import { toFault } from '../client/connector-fault.js';
+import { RemoteServer } from '../client/remote-server.js';
+import { ConnectorsStore } from '../records/connectors.store.js';
+import { type CredentialOfConnector, CredentialsStore } from '../records/credentials.store.js';
 import { discover } from './authorization-server.js';
 import { CLIENT_SECRET } from './client-registration.js';
 
-/** Of the token sets of connectors. */
 export const KIND = 'connector';
 
 /** Renews the tokens of connectors, at the server that gave them and no other. */
@@ -60,25 +61,25 @@ export class TokenRefresher implements Refresher, OnModuleInit {
     const { connector } = await this.require(id);
     const values = Object.entries(current.values ?? {}).map(([name, value]) => [name, new Secret(value)]);
     const held = { accessToken: new Secret(current.accessToken), values: Object.fromEntries(values) };
-    const credential = credentialOf(connector.auth, { ...held, scopes: [], revision: 0 });
+    const credential = toCredential(connector.auth, { ...held, scopes: [], revision: 0 });
     try {
       const server = await RemoteServer.connect(this.outgoing, connector.url, { credential, signal });
       await server.close();
       return true;
     } catch (error) {
-      const fault = faultOf(error);
+      const fault = toFault(error);
       if (fault.kind === 'unauthorized') return false;
       throw new ProviderFault(fault.message);
     }
   }
 
   private async require(id: string): Promise<CredentialOfConnector> {
-    const credential = await this.credentials.ofTokens(id);
+    const credential = await this.credentials.findByTokens(id);
     if (!credential) throw new ProviderFault('The connector is gone');
     return credential;
   }
 
-  /** Where the server names another authorization server by now, a person looks at that first. */
+  /** A person reviews the credential first if the server names another authorization server. */
   private async requireSameIssuer({ id, issuer, connector }: CredentialOfConnector): Promise<void> {
     const now = await this.issuerNow(connector);
     if (now === undefined || now === issuer) return;

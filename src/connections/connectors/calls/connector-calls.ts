@@ -5,16 +5,16 @@ import { beforeSideEffect } from '../../../platform/database/index.js';
 import { Conflict, Invalid, NotFound, Unavailable } from '../../../platform/errors/index.js';
 import { task, Workers } from '../../../platform/workers/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
-import { type Authority, ConnectorFault, faultOf } from '../client/index.js';
-import { ConnectorsStore } from '../records/index.js';
-import { pinOf, type ToolDefinition } from '../tools/index.js';
+import { ConnectorFault, toFault } from '../client/connector-fault.js';
+import { type Authority } from '../client/remote-server.js';
+import { ConnectorsStore } from '../records/connectors.store.js';
+import { pinTool, type ToolDefinition } from '../tools/pin.js';
 import { ConnectorClients, type OpenConnection } from './connector-clients.js';
 import { CredentialUse } from './credential-use.js';
-import { type RemoteResult, resultOf } from './remote-result.js';
+import { frameResult, type RemoteResult } from './remote-result.js';
 import { ToolSync } from './tool-sync.js';
 import { type ConnectorTool, objectionTo, UsableTools } from './usable-tools.js';
 
-/** A call of a tool by its name for models. */
 export interface ConnectorCall {
   readonly actor: Actor;
   readonly workspaceId: string;
@@ -28,10 +28,10 @@ interface CallHooks {
 }
 
 const CHECK = task('libs/bounded-schema/schema-task', 'faultsOfValue');
-/** More than the bounds that a check has itself. */
+/** Longer than the bounds of the check itself. */
 const CHECK_MS = 5_000;
 
-/** The server says something else of a tool than what was approved. */
+/** The server changed a tool since it was approved. */
 class PinBroken extends Error {}
 
 /** Calls tools of connectors, as far as people approved them. */
@@ -50,7 +50,7 @@ export class ConnectorCalls {
   /** The tool as it stands now; 403 and 404 as for the workspace, 404 where the actor has no such tool there. */
   async require(actor: Actor, workspaceId: string, callName: string): Promise<ConnectorTool> {
     await this.workspaces.require(actor, 'connection.use', workspaceId);
-    const tools = await this.usable.of(actor, workspaceId);
+    const tools = await this.usable.list(actor, workspaceId);
     const found = tools.find(tool => tool.callName === callName);
     if (!found) throw new NotFound(`There is no tool ${callName} in this workspace`);
     return found;
@@ -80,14 +80,14 @@ export class ConnectorCalls {
         });
       });
       if (connector.fault !== null) await this.connectors.keepFault(connector.id, null);
-      return resultOf({ server: connector.name, tool: tool.name }, result);
+      return frameResult({ server: connector.name, tool: tool.name }, result);
     } catch (error) {
       hooks.signal.throwIfAborted();
       throw await this.refusal(found, error);
     }
   }
 
-  /** Looks at what the server says of the tool now; where that is something else, it is kept, and nothing is called. */
+  /** Throws PinBroken, and stores the new definitions, if the server changed the tool. */
   private async requirePinned(
     { connector, tool }: ConnectorTool,
     connection: OpenConnection,
@@ -95,18 +95,18 @@ export class ConnectorCalls {
   ): Promise<void> {
     const tools = await connection.tools(authority);
     const said = tools.get(tool.name);
-    const pin = pinOf(said);
+    const pin = pinTool(said);
     if (typeof pin !== 'string' && pin.hash === tool.hash) return;
     await this.sync.keep(connector.id, connection.server.facts, tools);
     throw new PinBroken();
   }
 
   private async requireFitting({ inputSchema }: ToolDefinition, input: unknown): Promise<void> {
-    const faults = await this.faultsOf(inputSchema, input);
+    const faults = await this.findFaults(inputSchema, input);
     if (faults.length > 0) throw new Invalid(`The input does not fit the tool: ${faults.join('; ')}`);
   }
 
-  private async faultsOf(inputSchema: object, input: unknown): Promise<string[]> {
+  private async findFaults(inputSchema: object, input: unknown): Promise<string[]> {
     const [schema, value] = [inputSchema, input].map(one => JSON.stringify(one));
     try {
       return await this.workers.patiently<string[]>(CHECK, { schema, value }, CHECK_MS);
@@ -123,7 +123,7 @@ export class ConnectorCalls {
       return new Conflict(objection ?? 'The tool has changed');
     }
     if (!(error instanceof ConnectorFault)) return error;
-    const fault = faultOf(error);
+    const fault = toFault(error);
     const detail = `${connector.name}: ${fault.message}`;
     if (fault.kind === 'refused') return new Conflict(detail);
     if (fault.isTrouble) await this.connectors.keepFault(connector.id, fault.message);

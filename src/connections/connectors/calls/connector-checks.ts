@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { beforeSideEffect } from '../../../platform/database/index.js';
 import { problemOf } from '../../../platform/errors/index.js';
-import { ConnectorFault, type ServerFacts } from '../client/index.js';
-import { type ConnectorRow, ConnectorsStore } from '../records/index.js';
+import { ConnectorFault } from '../client/connector-fault.js';
+import { type ServerFacts } from '../client/remote-server.js';
+import { type ConnectorRow } from '../records/connector-rows.js';
+import { ConnectorsStore } from '../records/connectors.store.js';
 import { ConnectorClients } from './connector-clients.js';
 import { CredentialUse } from './credential-use.js';
 import { ToolSync } from './tool-sync.js';
 
-/** How a server answered. */
 export type Checked =
   | { readonly ok: true; readonly facts: ServerFacts; readonly tools: number; readonly latencyMs: number }
   | { readonly ok: false; readonly reason: string };
@@ -24,7 +25,7 @@ export class ConnectorChecks {
     private readonly sync: ToolSync,
   ) {}
 
-  /** With the credential that the person has for it; what keeps it from answering is a result, too. */
+  /** Uses the credential of the person. Failures of the server are a result. */
   async check(connector: ConnectorRow, userId: string | null): Promise<Checked> {
     beforeSideEffect();
     const signal = AbortSignal.timeout(CHECK_MS);
@@ -40,7 +41,7 @@ export class ConnectorChecks {
       await this.sync.keep(connector.id, facts, tools);
       return { ok: true, facts, tools: tools.size, latencyMs };
     } catch (error) {
-      const reason = reasonOf(error, signal);
+      const reason = explain(error, signal);
       if (reason === undefined) throw error;
       if (error instanceof ConnectorFault) await this.connectors.keepFault(connector.id, reason);
       return { ok: false, reason };
@@ -48,7 +49,7 @@ export class ConnectorChecks {
   }
 }
 
-function reasonOf(error: unknown, signal: AbortSignal): string | undefined {
+function explain(error: unknown, signal: AbortSignal): string | undefined {
   if (error instanceof ConnectorFault) return error.message;
   if (signal.aborted) return 'The server took too long to answer';
   return problemOf(error)?.detail;

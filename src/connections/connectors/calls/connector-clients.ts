@@ -2,8 +2,10 @@ import { Injectable, OnApplicationShutdown } from '@nestjs/common';
 import { ConcurrencyLimit } from '#libs/concurrency-limit/index.js';
 import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { Unavailable } from '../../../platform/errors/index.js';
-import { type Authority, Circuits, ConnectorFault, faultOf, RemoteServer } from '../client/index.js';
-import { nameOf } from '../tools/index.js';
+import { Circuits } from '../client/circuit.js';
+import { ConnectorFault, toFault } from '../client/connector-fault.js';
+import { type Authority, RemoteServer } from '../client/remote-server.js';
+import { nameOf } from '../tools/pin.js';
 
 /** Where it is, and what it was when it was read: a change makes a connection of its own. */
 export interface Target {
@@ -16,9 +18,8 @@ export interface Target {
 const AT_ONCE = 8;
 const IDLE_MS = 5 * 60_000;
 const MAX_CLIENTS = 500;
-/** What a server says of its tools is good for so long. */
+/** How long a list of tools is reused. */
 const FRESH_MS = 1_000;
-/** Most tools of one server. */
 export const MAX_TOOLS = 200;
 
 /** A connection, and what its server said of its tools the last time. */
@@ -122,7 +123,7 @@ export class ConnectorClients implements OnApplicationShutdown {
       server => new OpenConnection(server),
       (error: unknown) => {
         authority.signal.throwIfAborted();
-        throw faultOf(error);
+        throw toFault(error);
       },
     );
     const held: Held = { target, opening, users: 1, isGone: false };
@@ -141,7 +142,7 @@ export class ConnectorClients implements OnApplicationShutdown {
     }
   }
 
-  /** It is used no more; it is closed when those who use it are done. */
+  /** Forgets a connection; it closes when its last user is done. */
   private async drop(key: string, held: Held): Promise<void> {
     this.forget(key, held);
     if (held.isGone) return;
@@ -154,7 +155,7 @@ export class ConnectorClients implements OnApplicationShutdown {
     if (this.held.get(key) === held) this.held.delete(key);
   }
 
-  /** The one that was opened first, of those that nobody uses. */
+  /** Closes the oldest connection that nobody uses. */
   private makeRoom(): void {
     if (this.held.size <= MAX_CLIENTS) return;
     const idle = [...this.held].find(([, { users }]) => users === 0);

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Conflict } from '../../../platform/errors/index.js';
-import { type HeldToken, Tokens } from '../../tokens/index.js';
-import { ConnectorFault, type Credential } from '../client/index.js';
-import { type Auth, type ConnectorRow, CredentialsStore } from '../records/index.js';
+import { type HeldToken, Tokens } from '../../stored-credentials/index.js';
+import { ConnectorFault } from '../client/connector-fault.js';
+import { type Credential } from '../client/remote-server.js';
+import { type Auth, type ConnectorRow } from '../records/connector-rows.js';
+import { CredentialsStore } from '../records/credentials.store.js';
 
 /** A connector, as far as it says with which credential it is used. */
 export type Used = Pick<ConnectorRow, 'id' | 'name' | 'auth' | 'per_user'>;
@@ -35,13 +37,13 @@ export class CredentialUse {
     if (connector.auth === 'none') return send({}, 'none');
     const whose = { connectorId: connector.id, userId: connector.per_user ? userId : null };
     const isMissing = connector.per_user && userId === null;
-    const row = isMissing ? undefined : await this.credentials.of(whose);
+    const row = isMissing ? undefined : await this.credentials.find(whose);
     if (!row) throw new NotAuthorized(connector);
     if (row.review !== null)
       throw new Conflict(`The connector ${connector.name} is not used now: ${row.review}`);
     const outcome = await this.tokens.use(
       row.token_set_id,
-      held => attempted(send(credentialOf(connector.auth, held), row.id)),
+      held => attempted(send(toCredential(connector.auth, held), row.id)),
       ({ rejected }) => rejected !== undefined,
     );
     if (outcome.rejected) throw outcome.rejected;
@@ -49,12 +51,12 @@ export class CredentialUse {
   }
 }
 
-export function credentialOf(auth: Auth, { accessToken, values }: HeldToken): Credential {
+export function toCredential(auth: Auth, { accessToken, values }: HeldToken): Credential {
   if (auth === 'headers') return { headers: values };
   return { token: accessToken };
 }
 
-/** That a credential is not taken is an outcome, by which it is renewed. */
+/** Returns a rejected credential as a result, so that it is renewed. */
 async function attempted<T>(work: Promise<T>): Promise<{ result?: T; rejected?: ConnectorFault }> {
   try {
     return { result: await work };

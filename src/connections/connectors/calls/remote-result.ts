@@ -2,7 +2,6 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import mime from 'mime';
 import { plainLine } from '#libs/plain-text/index.js';
 
-/** A file that a server answered with. */
 export interface ResultFile {
   readonly name: string;
   readonly bytes: Buffer;
@@ -18,12 +17,12 @@ export interface RemoteResult {
 const MAX_FILES = 10;
 
 /** Whoever runs the server wrote this, so it is framed and cannot end its frame. */
-export function resultOf(
+export function frameResult(
   { server, tool }: { server: string; tool: string },
   { content = [], structuredContent, isError = false }: CallToolResult,
 ): RemoteResult {
   const files: ResultFile[] = [];
-  const parts = content.map(part => textOf(part, files));
+  const parts = content.map(part => toText(part, files));
   if (parts.length === 0 && structuredContent !== undefined)
     parts.push(JSON.stringify(structuredContent, null, 1));
   const said = parts.join('\n').replaceAll(/<(?=\/?mcp_output)/gi, '&lt;');
@@ -36,10 +35,10 @@ ${said || '(nothing)'}
 
 type Content = CallToolResult['content'][number];
 
-function textOf(part: Content, files: ResultFile[]): string {
+function toText(part: Content, files: ResultFile[]): string {
   if (part.type === 'text') return part.text;
   if (part.type === 'image' || part.type === 'audio')
-    return fileOf(part.type, part.data, part.mimeType, files);
+    return addFile(part.type, part.data, part.mimeType, files);
   if (part.type === 'resource_link') {
     const { uri, title, name, description = '' } = part;
     return `(A resource of the server: ${title ?? name} ${description} ${uri})`;
@@ -47,10 +46,10 @@ function textOf(part: Content, files: ResultFile[]): string {
   if (part.type !== 'resource') return `(Something of the kind ${String((part as { type: unknown }).type)})`;
   const { resource } = part;
   if ('text' in resource) return `(The resource ${resource.uri})\n${resource.text}`;
-  return fileOf('resource', resource.blob, resource.mimeType, files);
+  return addFile('resource', resource.blob, resource.mimeType, files);
 }
 
-function fileOf(kind: string, base64: string, type: string | undefined, files: ResultFile[]): string {
+function addFile(kind: string, base64: string, type: string | undefined, files: ResultFile[]): string {
   if (files.length >= MAX_FILES) return `(One more ${kind}, which is left out: ${MAX_FILES} files are kept)`;
   const extension = (type && mime.getExtension(type)) ?? 'bin';
   const name = `${kind}-${files.length + 1}.${extension}`;

@@ -1,23 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { Database, newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
-import type { ServerFacts } from '../client/index.js';
-import {
-  type ConnectorRow,
-  ConnectorsStore,
-  connectorToolsChanged,
-  type SeenTool,
-  type ToolRow,
-  ToolsStore,
-} from '../records/index.js';
-import { pinOf, proposedEffect, type ToolDefinition } from '../tools/index.js';
+import type { ServerFacts } from '../client/remote-server.js';
+import { connectorToolsChanged } from '../records/connector-events.js';
+import { type ConnectorRow, type ToolRow } from '../records/connector-rows.js';
+import { ConnectorsStore } from '../records/connectors.store.js';
+import { type SeenTool, ToolsStore } from '../records/tools.store.js';
+import { pinTool, proposedEffect, type ToolDefinition } from '../tools/pin.js';
 
 const MAX_INSTRUCTIONS = 8_000;
 const MAX_LABEL = 200;
-/** So many names stand in an event. */
+/** Most names in one event. */
 const MAX_NAMED = 20;
 
-/** What differs from what was known. */
 interface Differences {
   readonly added: string[];
   readonly changed: string[];
@@ -115,14 +110,14 @@ function sorted(said: ReadonlyMap<string, unknown>) {
   const seen = new Map<string, ToolDefinition & { hash: string }>();
   const unusable: { name: string; reason: string }[] = [];
   for (const [name, tool] of said) {
-    const pin = pinOf(tool);
+    const pin = pinTool(tool);
     if (typeof pin === 'string') unusable.push({ name: cut(name), reason: pin });
     else seen.set(pin.definition.name, { ...pin.definition, hash: pin.hash });
   }
   return { seen, unusable: unusable.slice(0, MAX_NAMED) };
 }
 
-/** How a tool stands when the server says this of it. */
+/** State of a tool after the server reported it. */
 function standing(pin: Pick<SeenTool, 'definition' | 'hash'>, known: ToolRow | undefined): SeenTool {
   if (!known) return { ...pin, state: 'new', effect: proposedEffect(pin.definition) };
   const { effect, approved_hash, state } = known;

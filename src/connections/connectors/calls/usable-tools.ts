@@ -1,16 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { Actor } from '../../../platform/access/index.js';
 import { TopicCache, Topics } from '../../../platform/topics/index.js';
-import {
-  connectorTopic,
-  type GrantedConnector,
-  type GrantedTool,
-  GrantsStore,
-  ToolsStore,
-} from '../records/index.js';
-import { type ToolDefinition, toolNames } from '../tools/index.js';
+import { connectorTopic } from '../records/connector-events.js';
+import { type GrantedConnector, type GrantedTool, GrantsStore } from '../records/grants.store.js';
+import { ToolsStore } from '../records/tools.store.js';
+import { type ToolDefinition } from '../tools/pin.js';
+import { toolNames } from '../tools/tool-names.js';
 
-/** A tool of a connector, by the name under which models call it. */
 export interface ConnectorTool {
   readonly callName: string;
   readonly connector: GrantedConnector;
@@ -22,12 +19,14 @@ const TTL_MS = 10 * 60_000;
 /** Characters of pinned definitions that are kept in memory. */
 const MAX_KEPT = 16_000_000;
 
-/** Which tools of connectors there are in a workspace, as of now: what is known is forgotten when something changes. */
+/** Tools of connectors in a workspace, cached until a connector changes. */
 @Injectable()
 export class UsableTools {
   private readonly known: TopicCache<readonly ConnectorTool[]>;
-  private readonly definitions = new Map<string, { definition: ToolDefinition; size: number }>();
-  private kept = 0;
+  private readonly definitions = new LRUCache<string, ToolDefinition>({
+    maxSize: MAX_KEPT,
+    sizeCalculation: definition => JSON.stringify(definition).length,
+  });
 
   constructor(
     private readonly grants: GrantsStore,
@@ -38,7 +37,7 @@ export class UsableTools {
   }
 
   /** All that the actor has there, whatever its state: a personal connector is its owner's alone. */
-  async of({ type, id }: Pick<Actor, 'type' | 'id'>, workspaceId: string): Promise<ConnectorTool[]> {
+  async list({ type, id }: Pick<Actor, 'type' | 'id'>, workspaceId: string): Promise<ConnectorTool[]> {
     const all = await this.known.get(workspaceId, async () =>
       named(await this.grants.inWorkspace(workspaceId)),
     );
@@ -47,35 +46,22 @@ export class UsableTools {
     );
   }
 
-  /** The pinned definitions of tools that are approved, in their order. */
+  /** Pinned definitions of approved tools, in their order. */
   async pinned(tools: readonly ConnectorTool[]): Promise<(ToolDefinition | undefined)[]> {
-    const missing = Map.groupBy(
-      tools.filter(({ tool: { hash } }) => hash !== null && !this.definitions.has(hash)),
-      ({ connector }) => connector.id,
-    );
-    for (const [connectorId, wanted] of missing) {
-      const hashes = wanted.flatMap(({ tool: { hash } }) => hash ?? []);
-      for (const { hash, definition } of await this.tools.pinned(connectorId, hashes))
-        this.keep(hash, definition);
+    const found = new Map<string, ToolDefinition>();
+    const missing = new Map<string, string[]>();
+    for (const { connector, tool } of tools) {
+      if (tool.hash === null) continue;
+      const definition = this.definitions.get(tool.hash);
+      if (definition) found.set(tool.hash, definition);
+      else missing.set(connector.id, [...(missing.get(connector.id) ?? []), tool.hash]);
     }
-    const found = tools.map(({ tool: { hash } }) => this.definitions.get(hash ?? '')?.definition);
-    this.makeRoom();
-    return found;
-  }
-
-  private keep(hash: string, definition: ToolDefinition): void {
-    const size = JSON.stringify(definition).length;
-    this.definitions.set(hash, { definition, size });
-    this.kept += size;
-  }
-
-  /** The oldest are forgotten. */
-  private makeRoom(): void {
-    for (const [hash, { size }] of this.definitions) {
-      if (this.kept <= MAX_KEPT) return;
-      this.definitions.delete(hash);
-      this.kept -= size;
-    }
+    for (const [connectorId, hashes] of missing)
+      for (const { hash, definition } of await this.tools.pinned(connectorId, hashes)) {
+        found.set(hash, definition);
+        this.definitions.set(hash, definition);
+      }
+    return tools.map(({ tool: { hash } }) => found.get(hash ?? ''));
   }
 }
 

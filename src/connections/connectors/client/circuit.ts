@@ -3,7 +3,6 @@ const WITHIN_MS = 60_000;
 const OPEN_MS = 30_000;
 
 interface Record {
-  /** When it failed, oldest first. */
   failures: number[];
   /** Nothing is sent until then. */
   openUntil: number;

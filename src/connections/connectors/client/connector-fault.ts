@@ -41,11 +41,10 @@ export class ConnectorFault extends Error {
 }
 
 const MAX_QUOTED = 300;
-/** What the server says, as one short line. */
 const quoted = (text: string): string => shortName(text, MAX_QUOTED);
 
-/** What an error of the protocol's client, or of what it stands on, means. */
-export function faultOf(error: unknown): ConnectorFault {
+/** Fault for an error of the protocol's client or of the network below. */
+export function toFault(error: unknown): ConnectorFault {
   if (error instanceof ConnectorFault) return error;
   const own = ownIn(error);
   if (own) return own;

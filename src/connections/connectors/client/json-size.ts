@@ -1,4 +1,3 @@
-/** Why a text is not parsed. */
 export class TooComplex extends Error {}
 
 const MAX_VALUES = 50_000;

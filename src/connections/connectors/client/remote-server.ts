@@ -13,7 +13,7 @@ import { unmarked } from '#libs/exact-json/index.js';
 import type { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import type { Secret } from '../../../platform/vault/index.js';
 import { bounded } from './bounded-answers.js';
-import { ConnectorFault, faultOf } from './connector-fault.js';
+import { ConnectorFault, toFault } from './connector-fault.js';
 
 /** What requests carry. It is revealed where they are sent and nowhere else. */
 export interface Credential {
@@ -108,7 +108,6 @@ function withUnreadTools<T extends object>(message: T): T {
   return { ...message, result: { ...result, tools: [], [UNREAD_TOOLS]: result.tools } };
 }
 
-/** A page of tools, each as it is. */
 const TOOL_LIST: StandardSchemaV1<unknown, ToolList> = {
   '~standard': {
     version: 1,
@@ -262,7 +261,7 @@ export class RemoteServer {
     } catch (error) {
       setTimeout(() => over.abort(), CANCEL_MS).unref();
       signal.throwIfAborted();
-      throw faultOf(error);
+      throw toFault(error);
     }
   }
 }

@@ -1,4 +1,8 @@
 import { defineEvent } from '../../../platform/events/index.js';
+import { defineTopic } from '../../../platform/topics/index.js';
+
+/** Something about a connector changed that calls go by: itself, its tools, its credentials, where it may be used. */
+export const connectorTopic = defineTopic('connector');
 
 /** A server says something else of its tools than before. Names are cut to the first few. */
 export const connectorToolsChanged = defineEvent<{

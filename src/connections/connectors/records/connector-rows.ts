@@ -1,8 +1,7 @@
 import type { Row } from '../../../platform/database/index.js';
-import type { ServerFacts } from '../client/index.js';
-import type { ToolDefinition, ToolEffect } from '../tools/index.js';
+import type { ServerFacts } from '../client/remote-server.js';
+import type { ToolDefinition, ToolEffect } from '../tools/pin.js';
 
-/** How a connector proves who calls. */
 export const AUTHS = ['none', 'bearer', 'headers', 'oauth'] as const;
 export type Auth = (typeof AUTHS)[number];
 

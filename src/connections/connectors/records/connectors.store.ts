@@ -16,8 +16,8 @@ import { Database, newId, type UnitOfWork } from '../../../platform/database/ind
 import { Forbidden, NotFound } from '../../../platform/errors/index.js';
 import { Topics } from '../../../platform/topics/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
+import { connectorTopic } from './connector-events.js';
 import type { ConnectorRow, StoredServer } from './connector-rows.js';
-import { connectorTopic } from './connector-topic.js';
 
 type Queries = Pick<Database, 'tables'>;
 type Fields = Pick<
@@ -35,7 +35,6 @@ type Fields = Pick<
   | 'created_by'
 >;
 
-/** What is asked of the list. */
 interface ListFilter {
   readonly organizationId?: string;
   readonly workspaceId?: string;
@@ -96,7 +95,7 @@ export class ConnectorsStore {
     return connector;
   }
 
-  /** Those that the caller sees, oldest first. */
+  /** Connectors that the caller sees, oldest first. */
   async list(actor: Actor, filter: ListFilter): Promise<ConnectorRow[]> {
     const { organizationId, workspaceId, q, after, limit } = filter;
     const like = q && `%${q.replace(/[\\%_]/g, '\\$&')}%`;
@@ -118,13 +117,13 @@ export class ConnectorsStore {
     return within.tables().selectFrom('connector').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** The row, which nobody else changes before the unit of work ends. */
+  /** Locks the row. */
   lock(unit: UnitOfWork, id: string): Promise<ConnectorRow | undefined> {
     const query = unit.tables().selectFrom('connector').selectAll().where('id', '=', id);
     return query.forUpdate().executeTakeFirst();
   }
 
-  /** What others in the organization are called, and how many; no one adds another before the unit of work ends. */
+  /** Slugs and owners in an organization. Locks out others that add a connector. */
   async beside(
     unit: UnitOfWork,
     organizationId: string,
@@ -175,7 +174,7 @@ export class ConnectorsStore {
     return row;
   }
 
-  /** What the server said of itself when it was asked. */
+  /** Stores what the server reports about itself. */
   async keepServer(
     unit: UnitOfWork,
     id: string,
@@ -189,7 +188,7 @@ export class ConnectorsStore {
     await this.publish(unit, id);
   }
 
-  /** Why it could not be used; null: it could. */
+  /** Stores why the server could not be used; null clears it. */
   async keepFault(id: string, fault: string | null): Promise<void> {
     await sql`update connector set fault = ${fault} where id = ${id} and fault is distinct from ${fault}`.execute(
       this.database.tables(),
@@ -201,13 +200,12 @@ export class ConnectorsStore {
     await this.publish(unit, id);
   }
 
-  /** Those of a person in an organization. */
-  async idsOf(unit: UnitOfWork, organizationId: string, userId: string): Promise<string[]> {
+  async personal(unit: UnitOfWork, organizationId: string, userId: string): Promise<string[]> {
     const query = unit.tables().selectFrom('connector').select('id').where('user_id', '=', userId);
     return (await query.where('organization_id', '=', organizationId).execute()).map(({ id }) => id);
   }
 
-  /** Calls in every process see what was changed from now on. */
+  /** Tells the caches of all processes. */
   publish(unit: UnitOfWork, id: string): Promise<void> {
     return this.topics.publishWithCommit(unit, connectorTopic(id));
   }

@@ -7,22 +7,20 @@ type Queries = Pick<Database, 'tables'>;
 /** Whose credential: a person's, or (null) everyone's. */
 type Whose = { readonly connectorId: string; readonly userId: string | null };
 
-/** What a credential is good for. */
 export interface CredentialScope {
   readonly issuer: string | null;
   readonly resource: string | null;
   readonly client: StoredClient | null;
 }
 
-/** A credential with its connector, for renewals. */
 export type CredentialOfConnector = CredentialRow & { readonly connector: ConnectorRow };
 
-/** Which tokens connectors are used with; the tokens themselves are those of `tokens`. */
+/** Credentials of connectors; the secrets are in their token sets. */
 @Injectable()
 export class CredentialsStore {
   constructor(private readonly database: Database) {}
 
-  async of(
+  async find(
     { connectorId, userId }: Whose,
     within: Queries = this.database,
   ): Promise<CredentialRow | undefined> {
@@ -34,7 +32,7 @@ export class CredentialsStore {
     return rows[0];
   }
 
-  async ofConnectors(connectorIds: readonly string[], userId: string): Promise<CredentialRow[]> {
+  async listFor(connectorIds: readonly string[], userId: string): Promise<CredentialRow[]> {
     if (connectorIds.length === 0) return [];
     const { rows } = await sql<CredentialRow>`
       select * from connector_credential where connector_id = any(${[...connectorIds]}::uuid[])
@@ -42,34 +40,29 @@ export class CredentialsStore {
     return rows;
   }
 
-  async ofTokens(tokenSetId: string): Promise<CredentialOfConnector | undefined> {
+  async findByTokens(tokenSetId: string): Promise<CredentialOfConnector | undefined> {
     const { rows } = await sql<CredentialOfConnector>`
       select r.*, to_jsonb(c) as connector from connector_credential r join connector c on c.id = r.connector_id
       where r.token_set_id = ${tokenSetId}`.execute(this.database.tables());
     return rows[0];
   }
 
-  async insert(
+  /** Stores what the credential is good for, and ends a review. */
+  async keep(
     unit: UnitOfWork,
     { connectorId, userId }: Whose,
     tokenSetId: string,
-    scope: CredentialScope,
+    { issuer, resource, client }: CredentialScope,
   ): Promise<void> {
     await sql`
       insert into connector_credential (id, connector_id, user_id, token_set_id, issuer, resource, client, created_at, updated_at)
-      values (${newId()}, ${connectorId}, ${userId}, ${tokenSetId}, ${scope.issuer}, ${scope.resource},
-        ${scope.client && JSON.stringify(scope.client)}::jsonb, now(), now())`.execute(unit.tables());
+      values (${newId()}, ${connectorId}, ${userId}, ${tokenSetId}, ${issuer}, ${resource},
+        ${client && JSON.stringify(client)}::jsonb, now(), now())
+      on conflict (connector_id, user_id) do update set issuer = excluded.issuer, resource = excluded.resource,
+        client = excluded.client, review = null, updated_at = now()`.execute(unit.tables());
   }
 
-  /** It is good for this from now on, and nobody has to look at it. */
-  async renew(unit: UnitOfWork, id: string, scope: CredentialScope): Promise<void> {
-    await sql`
-      update connector_credential set issuer = ${scope.issuer}, resource = ${scope.resource}, review = null,
-        client = ${scope.client && JSON.stringify(scope.client)}::jsonb, updated_at = now()
-      where id = ${id}`.execute(unit.tables());
-  }
-
-  /** A person has to look at it before it is used again. */
+  /** Blocks the credential until a person has reviewed it. */
   async review(unit: UnitOfWork, id: string, reason: string): Promise<boolean> {
     const { rows } = await sql`
       update connector_credential set review = ${reason}, updated_at = now()
@@ -77,7 +70,7 @@ export class CredentialsStore {
     return rows.length > 0;
   }
 
-  /** Removes those of a connector, of one person or of all; returns the ids of their tokens. */
+  /** Removes the credentials of a connector, of one person or of all; returns their token sets. */
   async remove(unit: UnitOfWork, connectorId: string, userId?: string | null): Promise<string[]> {
     const whose = userId === undefined ? sql`true` : sql`user_id is not distinct from ${userId}`;
     const { rows } = await sql<{ token_set_id: string }>`
@@ -86,8 +79,8 @@ export class CredentialsStore {
     return rows.map(({ token_set_id }) => token_set_id);
   }
 
-  /** Removes those of a person in an organization; returns the ids of their tokens. */
-  async removeOf(unit: UnitOfWork, organizationId: string, userId: string): Promise<string[]> {
+  /** Removes the credentials of a person in an organization; returns their token sets. */
+  async removePersonal(unit: UnitOfWork, organizationId: string, userId: string): Promise<string[]> {
     const { rows } = await sql<{ token_set_id: string }>`
       delete from connector_credential r using connector c
       where c.id = r.connector_id and c.organization_id = ${organizationId} and r.user_id = ${userId}

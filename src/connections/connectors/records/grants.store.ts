@@ -2,15 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, visibleTo } from '../../../platform/access/index.js';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
-import type { ToolEffect } from '../tools/index.js';
+import type { ToolEffect } from '../tools/pin.js';
 import type { Auth, GrantRow, ToolState } from './connector-rows.js';
 
-/** In which workspaces agents may use a connector, and which of its tools. */
 @Injectable()
 export class GrantsStore {
   constructor(private readonly database: Database) {}
 
-  /** Those to workspaces that the caller sees. */
+  /** Grants to workspaces that the caller sees. */
   async visible(
     actor: Actor,
     connectorIds: readonly string[],
@@ -24,7 +23,7 @@ export class GrantsStore {
     return rows;
   }
 
-  /** Replaces those to workspaces that the caller sees; the others stay. */
+  /** Replaces the grants to workspaces that the caller sees; others stay. */
   async replace(
     unit: UnitOfWork,
     actor: Actor,
@@ -41,7 +40,6 @@ export class GrantsStore {
         on conflict (connector_id, workspace_id) do update set tools = excluded.tools`.execute(unit.tables());
   }
 
-  /** How many connectors each of these workspaces has. */
   async counts(unit: UnitOfWork, workspaceIds: readonly string[]): Promise<number[]> {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from connector_grant where workspace_id = any(${[...workspaceIds]}::uuid[])
@@ -49,7 +47,7 @@ export class GrantsStore {
     return rows.map(({ count }) => count);
   }
 
-  /** All that is granted in a workspace, with the tools, but without what they are made of. */
+  /** Connectors granted to a workspace, with their tools but not the definitions. */
   async inWorkspace(workspaceId: string): Promise<GrantedConnector[]> {
     const { rows } = await sql<GrantedConnector>`
       select c.id, c.organization_id, c.user_id, c.name, c.slug, c.url, c.auth, c.per_user, c.is_disabled, c.fault, c.revision,
@@ -81,7 +79,7 @@ export interface GrantedConnector {
   readonly is_disabled: boolean;
   readonly fault: string | null;
   readonly revision: number;
-  /** What its server says to models, as it was approved. */
+  /** Approved instructions of the server to models. */
   readonly instructions: string | null;
   readonly tools: readonly GrantedTool[];
 }
@@ -90,9 +88,7 @@ export interface GrantedTool {
   readonly name: string;
   readonly state: ToolState;
   readonly effect: ToolEffect;
-  /** Of the pinned definition. */
   readonly hash: string | null;
   readonly summary: string;
-  /** Characters of the pinned definition. */
   readonly size: number | null;
 }

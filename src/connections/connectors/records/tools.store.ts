@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, type UnitOfWork } from '../../../platform/database/index.js';
-import type { Pin, ToolDefinition, ToolEffect } from '../tools/index.js';
+import type { Pin, ToolDefinition, ToolEffect } from '../tools/pin.js';
 import type { ToolRow, ToolState } from './connector-rows.js';
 
 type Queries = Pick<Database, 'tables'>;
@@ -12,7 +12,6 @@ export interface SeenTool extends Pin {
   readonly effect: ToolEffect;
 }
 
-/** The tools of connectors. */
 @Injectable()
 export class ToolsStore {
   constructor(private readonly database: Database) {}
@@ -35,7 +34,6 @@ export class ToolsStore {
     return (limit === undefined ? query : query.limit(limit)).execute();
   }
 
-  /** How many there are of each state, by connector. */
   async counts(
     connectorIds: readonly string[],
   ): Promise<{ connector_id: string; state: ToolState; count: number }[]> {
@@ -48,7 +46,6 @@ export class ToolsStore {
     return rows;
   }
 
-  /** Pinned definitions, by their hashes. */
   async pinned(connectorId: string, hashes: readonly string[]): Promise<Pin[]> {
     const { rows } = await sql<{ approved: ToolDefinition; approved_hash: string }>`
       select approved, approved_hash from connector_tool

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { differences, pinOf, proposedEffect, schemaForModels, type ToolDefinition } from './pin.js';
-import { freeSlug, slugOf, toolName, toolNames } from './tool-names.js';
+import { differences, pinTool, proposedEffect, schemaForModels, type ToolDefinition } from './pin.js';
+import { freeSlug, makeSlug, toolName, toolNames } from './tool-names.js';
 
 const TOOL: ToolDefinition = { name: 'find', description: 'Finds.', inputSchema: { type: 'object' } };
-const hashOf = (tool: ToolDefinition) => (pinOf(tool) as { hash: string }).hash;
+const hashOf = (tool: ToolDefinition) => (pinTool(tool) as { hash: string }).hash;
 
 describe('a pin', () => {
   it('is the same whatever the order of the members', () => {
@@ -40,13 +40,13 @@ describe('a pin', () => {
     ],
     ['several types', { type: ['object', 'null'] }, { type: 'object' }],
   ])('is made of a tool with an odd schema: %s', (_, inputSchema, kept) => {
-    expect(pinOf({ ...TOOL, inputSchema })).toMatchObject({ definition: { inputSchema: kept } });
+    expect(pinTool({ ...TOOL, inputSchema })).toMatchObject({ definition: { inputSchema: kept } });
   });
 
   it('leaves out what is only shown where it is odd', () => {
     const odd = { ...TOOL, title: 3, outputSchema: 'x', annotations: null };
     expect(hashOf(odd as never)).toBe(hashOf(TOOL));
-    expect(pinOf({ ...TOOL, outputSchema: {} })).toMatchObject({ definition: { outputSchema: {} } });
+    expect(pinTool({ ...TOOL, outputSchema: {} })).toMatchObject({ definition: { outputSchema: {} } });
   });
 
   it.each<[string, unknown]>([
@@ -63,7 +63,7 @@ describe('a pin', () => {
       'too many levels',
       { ...TOOL, inputSchema: Array.from({ length: 200 }).reduce<object>(not => ({ not }), {}) as never },
     ],
-  ])('is not made with %s', (_, tool) => expect(pinOf(tool)).toMatch(/^its? /));
+  ])('is not made with %s', (_, tool) => expect(pinTool(tool)).toMatch(/^its? /));
 });
 
 it('a schema for models has no choice at the top, which is told as text', () => {
@@ -107,8 +107,8 @@ describe('names of tools', () => {
 });
 
 it('slugs are made of names, and free', () => {
-  expect(slugOf('Linear (Team Ä)')).toBe('linear-team-a');
-  expect(slugOf('日本')).toBe('connector');
+  expect(makeSlug('Linear (Team Ä)')).toBe('linear-team-a');
+  expect(makeSlug('日本')).toBe('connector');
   expect(freeSlug('linear', new Set(['linear', 'linear-2']))).toBe('linear-3');
   expect(freeSlug('a'.repeat(30), new Set(['a'.repeat(30)]))).toHaveLength(30);
 });

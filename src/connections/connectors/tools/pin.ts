@@ -31,7 +31,7 @@ export const nameOf = (tool: unknown): string | undefined =>
  * The pin of what a server says of a tool; a sentence where it cannot be used. Parts that are only shown are left out where they have
  * not the form that they should.
  */
-export function pinOf(tool: unknown): Pin | string {
+export function pinTool(tool: unknown): Pin | string {
   const name = nameOf(tool);
   if (!isObject(tool) || name === undefined) return 'it has no name';
   if (name.length === 0 || name.length > MAX_NAME || !name.isWellFormed() || name.includes('\0'))

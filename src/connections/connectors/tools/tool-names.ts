@@ -33,7 +33,7 @@ export function toolNames(slug: string, tools: readonly string[]): Map<string, s
 const MAX_SLUG = 30;
 
 /** A slug made of a name. */
-export function slugOf(name: string): string {
+export function makeSlug(name: string): string {
   const plain = name
     .normalize('NFKD')
     .toLowerCase()

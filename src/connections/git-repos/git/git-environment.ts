@@ -60,7 +60,6 @@ export const GIT_ENVIRONMENT: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Who commits. */
 export interface Author {
   readonly name: string;
   readonly email: string;

@@ -8,7 +8,6 @@ import {
 } from '../../../platform/errors/index.js';
 import { ENDS } from './scripts.js';
 
-/** What git ended with. */
 export interface GitEnd {
   readonly code: number | null;
   /** Why it was ended from outside. */
@@ -24,8 +23,8 @@ export class RepositoryMissing extends Conflict {}
 const NO_GIT = 127;
 const MAX_SAID = 400;
 
-/** What git said last, as one line. */
-export function lastLineOf(stderr: string): string {
+/** Last line of stderr. */
+export function lastLine(stderr: string): string {
   const lines = stderr
     .split(/[\r\n]+/)
     .map(line => line.replace(/^(fatal|error|remote|hint): ?/i, '').trim())
@@ -37,15 +36,15 @@ export function lastLineOf(stderr: string): string {
 export const hasNoRepository = ({ code }: GitEnd): boolean =>
   code !== null && [NO_GIT, ENDS.noFolder, ENDS.noRepository, ENDS.unreadable].includes(code);
 
-/** The problem that an end stands for, whatever git was asked; undefined where it ended well. */
-export function faultOf({ code, ended, stderr }: GitEnd): Problem | undefined {
+/** Problem of a git process that failed, whatever it was asked. */
+export function toProblem({ code, ended, stderr }: GitEnd): Problem | undefined {
   if (ended !== null) return new Unavailable(ended);
   if (code === 0) return undefined;
   if (code === NO_GIT) return new Unavailable('git is missing where commands run');
   if (code === ENDS.noFolder) return new RepositoryMissing('Its folder is gone');
   if (code === ENDS.noRepository)
     return new RepositoryMissing('Its folder has no .git folder of its own, and so is no repository');
-  if (code === ENDS.unreadable) return new RepositoryMissing(`git does not read it: ${lastLineOf(stderr)}`);
+  if (code === ENDS.unreadable) return new RepositoryMissing(`git does not read it: ${lastLine(stderr)}`);
   if (/unable to create '.*\.lock'.*file exists/is.test(stderr))
     return new Conflict(
       'Another git works in it; try again when that has ended (a lock that was left is removed after 15 minutes)',
@@ -73,7 +72,7 @@ function remoteFault(stderr: string): Problem | undefined {
       stderr,
     )
   )
-    return new Unavailable(`The server cannot be reached: ${lastLineOf(stderr)}`);
+    return new Unavailable(`The server cannot be reached: ${lastLine(stderr)}`);
   if (/couldn't find remote ref|remote branch .* not found/i.test(stderr))
     return new NotFound('The remote has no such branch');
   return undefined;
@@ -89,6 +88,6 @@ function localFault(stderr: string): Problem {
       stderr,
     )
   )
-    return new NotFound(`There is no such commit, branch or path here: ${lastLineOf(stderr)}`);
-  return new Conflict(`git refused: ${lastLineOf(stderr)}`);
+    return new NotFound(`There is no such commit, branch or path here: ${lastLine(stderr)}`);
+  return new Conflict(`git refused: ${lastLine(stderr)}`);
 }

@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../../platform/access/index.js';
+import type { Row } from '../../../platform/database/index.js';
 import { Conflict } from '../../../platform/errors/index.js';
 import type { VisibleWorkspace } from '../../../workspaces/core/index.js';
-import type { RepoRow } from '../records/git-repos.store.js';
-import { faultOf, lastLineOf } from './git-fault.js';
+import { lastLine, toProblem } from './git-fault.js';
 import { GitSandbox, type Remote } from './git-sandbox.js';
 import { type Heads, parseHeads, parseRefs } from './parsed.js';
 import { remoteUrl } from './remote-url.js';
 import { FETCH_ALL, HEADS, PUSH, reading, writing } from './scripts.js';
+
+type RepoRow = Row<'git_repo'>;
 
 /** Commits that the remote is told of, so that it sends no more than is missing. */
 const MAX_HAVES = 1000;
@@ -16,7 +18,7 @@ const UPDATE_REFS = writing('exec git update-ref --stdin');
 const FOLLOW = writing(`git config "branch.$1.remote" >/dev/null && exit 0
 git config "branch.$1.remote" origin && git config "branch.$1.merge" "refs/heads/$1"`);
 
-export const remoteOf = (
+export const toRemote = (
   { url, connection_id }: Pick<RepoRow, 'url' | 'connection_id'>,
   level: Remote['level'] = 'read',
 ): Remote => ({ url: remoteUrl(url), connectionId: connection_id, level });
@@ -39,12 +41,12 @@ export class GitNetwork {
     { branch, refs }: Heads,
     signal: AbortSignal,
   ): Promise<void> {
-    const remote = remoteOf(row);
+    const remote = toRemote(row);
     const one = row.depth !== null && branch !== null ? branch : null;
     const wanted = one === null ? EVERYTHING : `+refs/heads/${one}:refs/remotes/origin/${one}`;
     const { stdout } = await this.git.net(workspace, actor, remote, FETCH_ALL, {
       args: [row.path, remote.url.href, row.depth === null ? '' : String(row.depth), wanted],
-      stdin: havesOf(refs),
+      stdin: listHaves(refs),
       signal,
     });
     const found = parseRefs(stdout);
@@ -68,7 +70,7 @@ export class GitNetwork {
     { branch, commit, lease }: { branch: string; commit: string; lease: string | null },
     signal: AbortSignal,
   ): Promise<boolean> {
-    const remote = remoteOf(row, 'write');
+    const remote = toRemote(row, 'write');
     const ref = `refs/heads/${branch}`;
     const expected = lease === null ? '' : `${ref}:${lease}`;
     const end = await this.git.net(workspace, actor, remote, PUSH, {
@@ -78,7 +80,7 @@ export class GitNetwork {
     });
     const [, flag = '', , said = ''] = /^([ +\-*!=])\t(\S*)\t(.*)$/m.exec(end.stdout) ?? [];
     if (flag === '!') throw rejected(said, end.stderr, lease !== null);
-    const fault = faultOf(end);
+    const fault = toProblem(end);
     if (fault) throw fault;
     const stdin = `update refs/remotes/origin/${branch} ${commit}\n`;
     await this.git.write(workspace, actor, UPDATE_REFS, { args: [row.path], stdin, signal });
@@ -91,7 +93,7 @@ const REMOTE_HEAD = 'refs/remotes/origin/HEAD';
 const isOfRemote = (ref: string): boolean => ref.startsWith('refs/remotes/origin/');
 
 /** What is known of the remote first. */
-function havesOf(refs: ReadonlyMap<string, string>): string {
+function listHaves(refs: ReadonlyMap<string, string>): string {
   const ordered = [...refs].toSorted(([a], [b]) => Number(isOfRemote(b)) - Number(isOfRemote(a)));
   const commits = [...new Set(ordered.map(([, sha]) => sha))].slice(0, MAX_HAVES);
   return commits.map(sha => `${sha}\n`).join('');
@@ -107,5 +109,5 @@ function rejected(said: string, stderr: string, hasLease: boolean): Conflict {
       'The remote has commits that are missing here: pull first (mode merge or rebase), then push again',
     );
   const [, reason] = /\[remote rejected\] \((.*)\)/.exec(said) ?? [];
-  return new Conflict(`The remote refused it: ${reason ?? lastLineOf(stderr)}`);
+  return new Conflict(`The remote refused it: ${reason ?? lastLine(stderr)}`);
 }

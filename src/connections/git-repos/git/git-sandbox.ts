@@ -15,7 +15,7 @@ import {
 } from '../../../workspaces/sandboxes/index.js';
 import { type CredentialUser, DeliveredRules } from '../../delivery/index.js';
 import { GIT_ENVIRONMENT } from './git-environment.js';
-import { faultOf, type GitEnd, hasNoRepository } from './git-fault.js';
+import { type GitEnd, hasNoRepository, toProblem } from './git-fault.js';
 import type { RemoteUrl } from './remote-url.js';
 
 const READ_SECONDS = 60;
@@ -31,7 +31,7 @@ interface Step {
   readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly onOutput?: (chunk: OutputChunk) => void;
-  /** The end is looked at by who asks. */
+  /** The caller checks the exit code. */
   readonly mayFail?: boolean;
   readonly outputBytes?: number;
 }
@@ -40,7 +40,6 @@ interface Step {
 export interface Remote {
   readonly url: RemoteUrl;
   readonly connectionId: string | null;
-  /** To fetch or to push. */
   readonly level: 'read' | 'write';
 }
 
@@ -72,7 +71,7 @@ export class GitSandbox {
 
   /** Within {@link recorded}. 403 and 409 where the remote cannot be reached from this workspace. */
   async net(workspace: Workspace, actor: Actor, remote: Remote, script: string, step: Step): Promise<GitEnd> {
-    const user: CredentialUser = { workspaceId: workspace.id, caller: callerOf(actor), actor };
+    const user: CredentialUser = { workspaceId: workspace.id, caller: toCaller(actor), actor };
     const reach = await this.reach(user, remote);
     try {
       return await this.run(workspace, actor, script, step, { reach, seconds: NET_SECONDS });
@@ -81,9 +80,14 @@ export class GitSandbox {
     }
   }
 
+  /** The connection that a new repository gets: the one that is granted for its host; null where the caller has none. */
+  connectionFor({ id }: Workspace, actor: Actor, url: RemoteUrl): Promise<string | null> {
+    return this.rules.connectionFor(actor, id, url);
+  }
+
   /** Whether the remote can be reached, before anything is done. */
   async requireReachable(workspace: Workspace, actor: Actor, remote: Remote): Promise<void> {
-    await this.reach({ workspaceId: workspace.id, caller: callerOf(actor), actor }, remote);
+    await this.reach({ workspaceId: workspace.id, caller: toCaller(actor), actor }, remote);
   }
 
   /** What steps change is in the log, as of git; they end where the workspace is full. */
@@ -130,23 +134,23 @@ export class GitSandbox {
     { args, env, mayFail, outputBytes = MAX_OUTPUT, ...step }: Step,
     place: { reach?: EgressList; onlyReads?: boolean; seconds: number },
   ): Promise<GitEnd> {
-    const end = endOf(
+    const end = toEnd(
       await this.sandboxes.runScript(workspace, {
         ...step,
         ...place,
         script: args.length > 0 ? `set -- ${quoteWords([...args])}\n${script}` : script,
-        caller: callerOf(actor),
+        caller: toCaller(actor),
         env: { ...GIT_ENVIRONMENT, ...env },
         outputBytes,
       }),
     );
-    const fault = end.ended === null && mayFail && !hasNoRepository(end) ? undefined : faultOf(end);
+    const fault = end.ended === null && mayFail && !hasNoRepository(end) ? undefined : toProblem(end);
     if (fault) throw fault;
     return end;
   }
 }
 
-function endOf({ exit_code, ended_by, limit, stdout, stderr, truncated }: ScriptResult): GitEnd {
+function toEnd({ exit_code, ended_by, limit, stdout, stderr, truncated }: ScriptResult): GitEnd {
   const isCut = limit === 'outputBytes' || (ended_by === 'exit' && truncated);
   const ended =
     ended_by === 'exit' || isCut
@@ -157,7 +161,7 @@ function endOf({ exit_code, ended_by, limit, stdout, stderr, truncated }: Script
   return { code: isCut && exit_code === null ? 0 : exit_code, ended, stdout, stderr, truncated };
 }
 
-function callerOf({
+function toCaller({
   id,
   credential,
 }: Actor): CredentialUser['caller'] & { kind: 'run' | 'automation' | 'tool' } {

@@ -1,4 +1,4 @@
-/** What git writes for programs, read. */
+/** Parsers of git's output for programs. */
 
 export interface ParsedStatus {
   readonly branch: string | null;

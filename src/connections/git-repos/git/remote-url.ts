@@ -2,14 +2,13 @@ import { Invalid } from '../../../platform/errors/index.js';
 
 const MAX_URL = 1000;
 
-/** The address of a remote repository. */
 export interface RemoteUrl {
   readonly href: string;
   readonly host: string;
   readonly port: number;
   /** Paths that git asks for when it asks for this repository: servers know it with and without `.git`. */
   readonly paths: readonly string[];
-  /** What a folder for it is called. */
+  /** Name of the folder that it is cloned to. */
   readonly name: string;
 }
 

@@ -1,4 +1,4 @@
-/** How scripts end that did not find what they are about. */
+/** Exit codes of the scripts. */
 export const ENDS = {
   noFolder: 90,
   noRepository: 91,

@@ -7,14 +7,13 @@ import {
   type Refresher,
   type TokenSet,
   Tokens,
-} from '../../tokens/index.js';
+} from '../../stored-credentials/index.js';
 import type { ProviderDefinition } from '../providers/definition.js';
 import { type ConnectionRow, ConnectionsStore } from '../records/connections.store.js';
 import { INTEGRATION } from './connection-states.js';
 import { ProviderCalls } from './provider-calls.js';
 import { ProviderCatalog } from './provider-catalog.js';
 
-/** Renews the tokens of connections. */
 @Injectable()
 export class ConnectionRefresher implements Refresher, OnModuleInit {
   constructor(
@@ -29,7 +28,7 @@ export class ConnectionRefresher implements Refresher, OnModuleInit {
   }
 
   async refresh(id: string, current: TokenSet, signal: AbortSignal): Promise<RefreshedTokens> {
-    const { connection, definition } = await this.ownerOf(id);
+    const { connection, definition } = await this.requireOwner(id);
     if (definition.auth === 'github_app')
       return this.calls.installationToken(
         definition,
@@ -43,12 +42,14 @@ export class ConnectionRefresher implements Refresher, OnModuleInit {
   }
 
   async accepts(id: string, current: TokenSet): Promise<boolean> {
-    const { connection, definition } = await this.ownerOf(id);
+    const { connection, definition } = await this.requireOwner(id);
     const { isAccepted } = await this.calls.check(definition, connection.settings, hold(current, 0));
     return isAccepted;
   }
 
-  private async ownerOf(id: string): Promise<{ connection: ConnectionRow; definition: ProviderDefinition }> {
+  private async requireOwner(
+    id: string,
+  ): Promise<{ connection: ConnectionRow; definition: ProviderDefinition }> {
     const connection = await this.connections.byTokenSet(id);
     if (!connection) throw new GrantRejected('The connection is gone');
     const definition = await this.catalog.find(connection.organization_id, connection.provider);

@@ -1,21 +1,24 @@
 import { Injectable } from '@nestjs/common';
-import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import type { Actor } from '../../../platform/access/index.js';
 import { beforeSideEffect, type UnitOfWork } from '../../../platform/database/index.js';
 import { Conflict, Invalid } from '../../../platform/errors/index.js';
-import { OAuthFlows, type StartedFlow } from '../../flows/index.js';
-import { hold, type TokenSet, Tokens } from '../../tokens/index.js';
+import {
+  asProblem,
+  hold,
+  OAuthFlows,
+  type StartedFlow,
+  type TokenSet,
+  Tokens,
+} from '../../stored-credentials/index.js';
 import type { ProviderDefinition } from '../providers/definition.js';
 import { requireHeader } from '../providers/provider.js';
+import { readTyped, type TypedFields } from '../providers/typed-fields.js';
 import { type ConnectionRow, ConnectionsStore } from '../records/connections.store.js';
-import { readTyped, type TypedFields } from '../typed/typed-fields.js';
-import type { IntegrationTestView } from '../views/integrations.dto.js';
 import { ConnectionRemoval } from './connection-removal.js';
 import { ConnectionStates, INTEGRATION } from './connection-states.js';
 import { baseUrlOf, credentialHeader } from './credential.js';
 import { type Checked, ProviderCalls } from './provider-calls.js';
-import { ProviderCatalog, requireReachable } from './provider-catalog.js';
-import { asProblem } from './provider-problems.js';
+import { ProviderCatalog } from './provider-catalog.js';
 
 interface Wanted {
   readonly scopes?: readonly string[];
@@ -23,8 +26,9 @@ interface Wanted {
   readonly return_path?: string;
 }
 
-/** What is left to do in the transaction in which the connection is made. */
 interface PreparedStart {
+  /** Name of the provider. */
+  readonly name: string;
   readonly settings: Readonly<Record<string, string>>;
   /** Null where it is active at once. */
   start(unit: UnitOfWork, actor: Actor, row: ConnectionRow): Promise<StartedFlow | null>;
@@ -41,21 +45,21 @@ export class ConnectionStarts {
     private readonly tokens: Tokens,
     private readonly states: ConnectionStates,
     private readonly removal: ConnectionRemoval,
-    private readonly outgoing: GuardedFetch,
   ) {}
 
-  prepare(organizationId: string, definition: ProviderDefinition, wanted: Wanted): Promise<PreparedStart> {
+  async prepare(organizationId: string, provider: string, wanted: Wanted): Promise<PreparedStart> {
+    const definition = await this.catalog.require(organizationId, provider);
     return definition.auth === 'oauth2'
       ? this.byPerson(organizationId, definition, wanted)
       : this.byTyping(definition, wanted);
   }
 
-  /** Other values of what was typed; what it returns is to be called in the transaction. */
+  /** Checks new typed values. The function that it returns stores them in the transaction of the caller. */
   async retype(
     row: ConnectionRow,
-    definition: ProviderDefinition,
     given: Readonly<Record<string, unknown>>,
   ): Promise<(unit: UnitOfWork) => Promise<void>> {
+    const definition = await this.catalog.require(row.organization_id, row.provider);
     if (definition.auth === 'oauth2' || row.token_set_id === null)
       throw new Conflict(`${definition.name} takes nothing typed; authorize it again`);
     const id = row.token_set_id;
@@ -76,8 +80,7 @@ export class ConnectionStarts {
     };
   }
 
-  /** Whether the provider takes it now. */
-  async test(row: ConnectionRow): Promise<IntegrationTestView> {
+  async test(row: ConnectionRow) {
     const definition = await this.catalog.require(row.organization_id, row.provider);
     if (row.token_set_id === null) throw new Conflict('It is not connected yet; authorize it first');
     const begun = performance.now();
@@ -100,7 +103,7 @@ export class ConnectionStarts {
     const { id, name, authorize_url = '', issuer, authorize_params, scope_separator = ' ' } = definition;
     if (fields && Object.keys(fields).length > 0)
       throw new Invalid(`fields must be left out: people authorize at ${name}`);
-    const scopes = scopesOf(definition, asked);
+    const scopes = chooseScopes(definition, asked);
     const client = await this.catalog.client(organizationId, definition);
     if (!client)
       throw new Conflict(
@@ -124,7 +127,7 @@ export class ConnectionStarts {
         returnPath,
         context: { scopes },
       });
-    return { settings: {}, start };
+    return { name, settings: {}, start };
   }
 
   private async byTyping(
@@ -142,7 +145,7 @@ export class ConnectionStarts {
       await this.states.set(unit, id, 'active');
       return null;
     };
-    return { settings: typed.settings, start };
+    return { name: definition.name, settings: typed.settings, start };
   }
 
   private async checkedTokens(
@@ -152,7 +155,7 @@ export class ConnectionStarts {
     const base = URL.parse(baseUrlText(definition, settings));
     if (!base || base.search || base.hash)
       throw new Invalid('fields.base_url must be an address such as https://api.example.com/v1');
-    requireReachable(this.outgoing, base, 'fields.base_url');
+    this.catalog.requireReachable(base, 'fields.base_url');
     if (settings.header !== undefined) requireHeader(settings.header, 'fields.header');
     const values = { ...secrets };
     const typed: TokenSet = { accessToken: '', values, scopes: [] };
@@ -187,18 +190,15 @@ function baseUrlText(definition: ProviderDefinition, settings: Readonly<Record<s
   }
 }
 
-function scopesOf(
+function chooseScopes(
   { name, scopes_default = [], scopes_available = [] }: ProviderDefinition,
   asked: readonly string[] | undefined,
 ): string[] {
   const scopes = [...new Set(asked ?? scopes_default)];
   const bad = scopes.find(scope => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope));
   if (bad !== undefined) throw new Invalid('scopes must be words without spaces and quotes');
+  const isKnown = (scope: string) => scopes_available.includes(scope) || scopes_default.includes(scope);
   const unknown = scopes_available.length > 0 && asked ? scopes.find(scope => !isKnown(scope)) : undefined;
   if (unknown !== undefined) throw new Invalid(`scopes: ${name} has no scope ${unknown}`);
   return scopes;
-
-  function isKnown(scope: string): boolean {
-    return scopes_available.includes(scope) || scopes_default.includes(scope);
-  }
 }

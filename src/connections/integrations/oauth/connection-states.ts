@@ -1,17 +1,14 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { memberRemoved } from '../../../identity/organizations/index.js';
 import { newId, type UnitOfWork } from '../../../platform/database/index.js';
 import { Events } from '../../../platform/events/index.js';
-import { tokensChanged, tokensExpiring } from '../../tokens/index.js';
+import { tokensChanged, tokensExpiring } from '../../stored-credentials/index.js';
 import {
   connectionChanged,
   connectionExpiring,
   connectionNeedsReauth,
 } from '../records/connection-events.js';
 import { type ConnectionRow, type ConnectionState, ConnectionsStore } from '../records/connections.store.js';
-import { ConnectionRemoval } from './connection-removal.js';
 
-/** The kind of our token sets and flows. */
 export const INTEGRATION = 'integration';
 
 /** The one writer of the states of connections: they follow their tokens. */
@@ -19,7 +16,6 @@ export const INTEGRATION = 'integration';
 export class ConnectionStates implements OnModuleInit {
   constructor(
     private readonly connections: ConnectionsStore,
-    private readonly removal: ConnectionRemoval,
     private readonly events: Events,
   ) {}
 
@@ -33,14 +29,9 @@ export class ConnectionStates implements OnModuleInit {
       if (connection)
         await this.events.publish(unit, connectionExpiring, { connection_id: connection.id, ends_at });
     });
-    // Nobody could use them any more.
-    this.events.on(memberRemoved, async (unit, { organization_id, principal_id }) => {
-      for (const row of await this.connections.personal(unit, organization_id, principal_id))
-        await this.removal.remove(unit, row);
-    });
   }
 
-  /** Where it becomes another: after its token set was locked, so that two never wait for each other. */
+  /** Callers lock the token set first, so that two never wait for each other. */
   async set(
     unit: UnitOfWork,
     id: string,

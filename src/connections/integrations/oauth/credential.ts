@@ -1,9 +1,9 @@
 import { Secret } from '../../../platform/vault/index.js';
-import type { HeldToken } from '../../tokens/index.js';
+import type { HeldToken } from '../../stored-credentials/index.js';
 import type { ProviderDefinition } from '../providers/definition.js';
 import { filledIn } from '../providers/provider.js';
 
-/** The header that lets a request in. It is revealed where the request is sent. */
+/** Authenticating header; revealed only where the request is sent. */
 export interface CredentialHeader {
   readonly name: string;
   readonly value: Secret;
@@ -36,7 +36,7 @@ export function credentialHeader(
 const tracesOf = (texts: readonly string[]): Secret[] =>
   [...new Set(texts)].filter(text => text !== '').map(text => new Secret(text));
 
-/** For the host of the provider's repositories: the user name that goes with the token there, and the token. */
+/** Basic credential for the host of the provider's repositories. */
 export function gitCredential(
   definition: ProviderDefinition,
   settings: Settings,
@@ -55,12 +55,10 @@ export function gitCredential(
   };
 }
 
-/** What requests go below. */
 export const baseUrlOf = ({ api }: ProviderDefinition, settings: Settings): URL =>
   new URL(filledIn(api.base_url, settings));
 
-/** Hosts, with their ports, that get the credential. */
-export function hostsOf(definition: ProviderDefinition, settings: Settings): string[] {
+export function listHosts(definition: ProviderDefinition, settings: Settings): string[] {
   const base = baseUrlOf(definition, settings).host;
   return [...new Set([base, ...definition.api.hosts.map(host => host.toLowerCase())])];
 }

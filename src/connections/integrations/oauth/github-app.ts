@@ -4,7 +4,7 @@ import { Invalid } from '../../../platform/errors/index.js';
 
 const MINUTES = 9;
 
-/** What shows GitHub that it is the app that asks; good for nine minutes. Throws Invalid for what is no key. */
+/** JWT that authenticates a GitHub App for nine minutes. Throws Invalid for a key that is not RSA. */
 export async function appToken(appId: string, privateKey: string): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   return (

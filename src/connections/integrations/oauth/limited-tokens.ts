@@ -8,8 +8,8 @@ import {
   type Refresher,
   type TokenSet,
   Tokens,
-} from '../../tokens/index.js';
-import type { CredentialLimits } from '../limits/credential-limits.js';
+} from '../../stored-credentials/index.js';
+import type { CredentialLimits } from '../providers/credential-limits.js';
 import { type ConnectionRow, ConnectionsStore } from '../records/connections.store.js';
 import { LimitedTokensStore } from '../records/limited-tokens.store.js';
 import { ConnectionRemoval } from './connection-removal.js';
@@ -39,7 +39,6 @@ export class LimitedTokens implements Refresher, OnModuleInit {
     this.tokens.register(KIND, this);
   }
 
-  /** The token set of a connection for these limits. */
   async tokenSetFor(connectionId: string, { repositories, permissions }: CredentialLimits): Promise<string> {
     const limits = JSON.stringify({ repositories, permissions });
     return (await this.limited.find(connectionId, limits)) ?? this.add(connectionId, limits);

@@ -10,8 +10,8 @@ import {
   type RefreshedTokens,
   requestTokens,
   type TokenSet,
-} from '../../tokens/index.js';
-import type { CredentialLimits } from '../limits/credential-limits.js';
+} from '../../stored-credentials/index.js';
+import type { CredentialLimits } from '../providers/credential-limits.js';
 import type { ProviderDefinition } from '../providers/definition.js';
 import { filledIn, textAt } from '../providers/provider.js';
 import type { Account } from '../records/connections.store.js';
@@ -23,7 +23,6 @@ const REFUSALS = [401, 403];
 const DAY_SECONDS = 86_400;
 const TIMEOUT_MS = 15_000;
 
-/** What a provider says of a credential. */
 export interface Checked {
   readonly isAccepted: boolean;
   readonly status: number | null;
@@ -35,7 +34,6 @@ export interface Checked {
 export class ProviderCalls {
   constructor(private readonly outgoing: GuardedFetch) {}
 
-  /** Tokens for the code that a person came back with. */
   exchange(
     definition: ProviderDefinition,
     client: OAuthClient,

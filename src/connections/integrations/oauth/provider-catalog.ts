@@ -1,11 +1,11 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { didYouMean } from '#libs/did-you-mean/index.js';
-import { GuardedFetch, GuardedFetchError } from '#libs/guarded-fetch/index.js';
+import { GuardedFetch } from '#libs/guarded-fetch/index.js';
 import { Config } from '../../../platform/config/index.js';
 import type { Database, UnitOfWork } from '../../../platform/database/index.js';
-import { Invalid, NotFound } from '../../../platform/errors/index.js';
+import { NotFound } from '../../../platform/errors/index.js';
 import { Vault } from '../../../platform/vault/index.js';
-import type { OAuthClient } from '../../tokens/index.js';
+import { type OAuthClient, requireReachable } from '../../stored-credentials/index.js';
 import { BUILT_IN } from '../providers/built-in.js';
 import type { ProviderDefinition } from '../providers/definition.js';
 import { checkProvider } from '../providers/provider.js';
@@ -13,7 +13,6 @@ import { ProvidersStore } from '../records/providers.store.js';
 
 type Queries = Pick<Database, 'tables'>;
 
-/** Where a client comes from. */
 export type ClientSource = 'organization' | 'installation';
 export const CLIENT_PLACE = 'integration_client';
 
@@ -36,9 +35,13 @@ export class ProviderCatalog implements OnModuleInit {
     if (this.builtIn.size < definitions.length) throw new Error('Two providers have one id');
   }
 
-  /** Throws Invalid for a definition that cannot be used. */
   check(plain: unknown): ProviderDefinition {
-    return checkProvider(plain, (url, field) => requireReachable(this.outgoing, url, field));
+    return checkProvider(plain, (url, field) => this.requireReachable(url, field));
+  }
+
+  /** Throws Invalid for an address that nothing is ever sent to. */
+  requireReachable(url: URL, field: string): void {
+    requireReachable(this.outgoing, url, field);
   }
 
   isBuiltIn(id: string): boolean {
@@ -46,11 +49,11 @@ export class ProviderCatalog implements OnModuleInit {
   }
 
   async list(organizationId: string | undefined): Promise<ProviderDefinition[]> {
-    const own = organizationId ? await this.store.of(organizationId) : [];
+    const own = organizationId ? await this.store.list(organizationId) : [];
     return [...this.builtIn.values(), ...own.map(({ definition }) => definition)];
   }
 
-  /** 404 where there is none, with one that was perhaps meant. */
+  /** Throws NotFound, with the id that was perhaps meant. */
   async require(
     organizationId: string | undefined,
     id: string,
@@ -82,7 +85,7 @@ export class ProviderCatalog implements OnModuleInit {
     ]);
   }
 
-  /** Who we are to a provider: the organization's client, else the operator's. */
+  /** OAuth client for a provider: the organization's, else the operator's. */
   async client(
     organizationId: string,
     { id, client_auth = 'post' }: ProviderDefinition,
@@ -114,15 +117,5 @@ export class ProviderCatalog implements OnModuleInit {
       await this.store.setClient(unit, { ...place, client_id: client.id, secret_id });
     }
     if (before?.secret_id) await this.vault.remove(unit, [before.secret_id]);
-  }
-}
-
-/** Refuses what would never be reached. */
-export function requireReachable(outgoing: GuardedFetch, url: URL, field: string): void {
-  try {
-    outgoing.refuseUnreachable(url);
-  } catch (error) {
-    if (error instanceof GuardedFetchError) throw new Invalid(`${field} cannot be used: ${error.message}`);
-    throw error;
   }
 }

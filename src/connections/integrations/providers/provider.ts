@@ -70,7 +70,7 @@ export function requireHeader(name: string, field: string): void {
 export const filledIn = (text: string, values: Readonly<Record<string, string>>): string =>
   text.replace(PLACEHOLDER, (_, name: string) => (Object.hasOwn(values, name) ? (values[name] ?? '') : ''));
 
-/** What is at a dotted path of an answer, as a text. */
+/** Text at a dotted path of an answer. */
 export function textAt(value: unknown, path: string): string | undefined {
   let at: unknown = value;
   for (const name of path.split('.'))

@@ -83,7 +83,6 @@ export const stripe = {
   webhook: 'stripe',
 };
 
-/** Any API with a key in a header. */
 export const apiKey = {
   id: 'api_key',
   name: 'Any API with a key',
@@ -103,7 +102,6 @@ export const apiKey = {
   ],
 };
 
-/** Any API with a user name and a password. */
 export const basic = {
   id: 'basic',
   name: 'Any API with a password',

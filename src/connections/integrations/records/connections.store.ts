@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { OrganizationsStore } from '../../../identity/organizations/index.js';
 import {
   type Actor,
   isAmong,
@@ -13,10 +14,10 @@ import { Subject } from '../../../platform/actions/index.js';
 import { Database, newId, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
 import { type Page, type PageInput, readPage } from '../../../platform/dto/index.js';
 import { Forbidden, NotFound } from '../../../platform/errors/index.js';
+import { WorkspacesStore } from '../../../workspaces/core/index.js';
 
 export const CONNECTION_STATES = ['pending', 'active', 'needs_reauth', 'error', 'revoked'] as const;
 export type ConnectionState = (typeof CONNECTION_STATES)[number];
-/** Of the account there. */
 export interface Account {
   readonly id: string;
   readonly label: string;
@@ -32,7 +33,6 @@ declare global {
 
 export type ConnectionRow = Row<'integration_connection'>;
 type Queries = Pick<Database, 'tables'>;
-/** As a caller sees it. */
 export type SeenConnection = ConnectionRow & { readonly caller_role: OrganizationRole };
 
 interface ConnectionFilter extends PageInput {
@@ -54,7 +54,29 @@ const isReachedBy = ({ credential: { workspace_ids } }: Actor): RawBuilder<boole
 /** Connections, as far as the caller sees them: those of organizations, and personal ones of their own; admins see all. */
 @Injectable()
 export class ConnectionsStore {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly organizations: OrganizationsStore,
+    private readonly workspaces: WorkspacesStore,
+  ) {}
+
+  /** 404 for an organization or a workspace that the caller does not see. */
+  async requireFilter(
+    actor: Actor,
+    { organization_id, workspace_id }: Pick<ConnectionFilter, 'organization_id' | 'workspace_id'>,
+  ): Promise<void> {
+    if (organization_id) await this.organizations.require(actor, 'connection.read', organization_id);
+    if (workspace_id) await this.workspaces.require(actor, 'workspace.read', workspace_id);
+  }
+
+  /** An organization's takes an admin, a personal one takes a person who is a member. */
+  async requirePlace(actor: Actor, organizationId: string, owner: 'organization' | 'user'): Promise<void> {
+    await this.organizations.require(actor, 'connection.manage', organizationId);
+    if (owner === 'organization')
+      await this.organizations.require(actor, 'provider.configure', organizationId);
+    else if (actor.type !== 'user')
+      throw new Forbidden('A service account has no connections of its own; say owner: organization');
+  }
 
   /**
    * 404 where the caller does not see it, 403 where they may not. An organization's is managed by its admins, a personal
@@ -81,7 +103,7 @@ export class ConnectionsStore {
     return row;
   }
 
-  /** By id, oldest first. */
+  /** Ordered by id, oldest first. */
   list(actor: Actor, filter: ConnectionFilter): Promise<Page<SeenConnection>> {
     const { organization_id, workspace_id, provider, state, ...page } = filter;
     return readPage({ by: 'id' }, page, ({ after, limit }) => {
@@ -112,7 +134,7 @@ export class ConnectionsStore {
     return query.where('token_set_id', '=', tokenSetId).executeTakeFirst();
   }
 
-  /** Nobody else changes it before the unit of work ends; 404 where it is gone. */
+  /** Locks the row; 404 if it is gone. */
   async lock(unit: UnitOfWork, id: string): Promise<ConnectionRow> {
     const query = unit.tables().selectFrom('integration_connection').selectAll().where('id', '=', id);
     const row = await query.forUpdate().executeTakeFirst();
@@ -167,7 +189,7 @@ export class ConnectionsStore {
       .executeTakeFirstOrThrow();
   }
 
-  /** Other values of what was typed and is no secret, and whose they are. */
+  /** Stores other settings, and the account that they belong to. */
   async settle(
     unit: UnitOfWork,
     id: string,
@@ -184,7 +206,7 @@ export class ConnectionsStore {
     await unit.tables().deleteFrom('integration_connection').where('id', '=', id).execute();
   }
 
-  /** How many there are in an organization; no one adds another before the unit of work ends. */
+  /** Counts the connections of an organization, and locks out others that add one. */
   async count(unit: UnitOfWork, organizationId: string): Promise<number> {
     await sql`select pg_advisory_xact_lock(hashtext(${`connections ${organizationId}`}))`.execute(
       unit.tables(),
@@ -196,7 +218,6 @@ export class ConnectionsStore {
     return rows[0]?.count ?? 0;
   }
 
-  /** Whether connections to a provider are there. */
   async isUsed(unit: UnitOfWork, organizationId: string, provider: string): Promise<boolean> {
     const query = unit
       .tables()
@@ -206,7 +227,6 @@ export class ConnectionsStore {
     return (await query.where('organization_id', '=', organizationId).executeTakeFirst()) !== undefined;
   }
 
-  /** Personal ones that a person had in an organization. */
   personal(unit: UnitOfWork, organizationId: string, userId: string): Promise<ConnectionRow[]> {
     const query = unit.tables().selectFrom('integration_connection').selectAll();
     return query.where('organization_id', '=', organizationId).where('user_id', '=', userId).execute();

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Actor, organizationsOf, visibleTo } from '../../../platform/access/index.js';
 import { Database, type Row, storable, type UnitOfWork } from '../../../platform/database/index.js';
-import type { Permissions } from '../limits/credential-limits.js';
+import type { Permissions } from '../providers/credential-limits.js';
 import type { ConnectionRow } from './connections.store.js';
 
 declare global {
@@ -12,7 +12,6 @@ declare global {
 }
 
 export type GrantRow = Row<'connection_grant'>;
-/** A connection that may be used in a workspace, and what it may be used for. */
 export type GrantFields = Pick<
   GrantRow,
   'workspace_id' | 'methods' | 'paths' | 'repositories' | 'permissions'
@@ -21,12 +20,11 @@ export type GrantedRow = ConnectionRow & GrantFields;
 
 type Queries = Pick<Database, 'tables'>;
 
-/** Where connections may be used, and for what. */
 @Injectable()
 export class GrantsStore {
   constructor(private readonly database: Database) {}
 
-  /** Of some connections, in the workspaces that the caller sees. */
+  /** Grants of these connections to workspaces that the caller sees. */
   async seenBy(
     actor: Actor,
     connectionIds: readonly string[],
@@ -41,7 +39,7 @@ export class GrantsStore {
     return rows;
   }
 
-  /** What the caller may use in a workspace: the organization's, and their own. */
+  /** Connections granted to a workspace: the organization's, and the caller's own. */
   async usableBy(actor: Pick<Actor, 'id' | 'credential'>, workspaceId: string): Promise<GrantedRow[]> {
     const { rows } = await sql<GrantedRow>`
       select c.*, g.methods, g.paths, g.repositories, g.permissions, g.workspace_id
@@ -58,7 +56,7 @@ export class GrantsStore {
     return rows.map(({ workspace_id }) => workspace_id);
   }
 
-  /** What else one caller could use in a workspace at the same time. Nobody grants others before the unit of work ends. */
+  /** Other connections that one caller could use there. Locks the grants of the workspace. */
   async besides(unit: UnitOfWork, connection: ConnectionRow, workspaceId: string): Promise<GrantedRow[]> {
     await sql`select pg_advisory_xact_lock(hashtext(${`connection grants ${workspaceId}`}))`.execute(
       unit.tables(),
@@ -72,7 +70,7 @@ export class GrantsStore {
     return rows;
   }
 
-  /** Of the workspaces that the caller sees, these have it from now on; others stay. */
+  /** Replaces the grants to workspaces that the caller sees; others stay. */
   async replace(
     unit: UnitOfWork,
     connectionId: string,

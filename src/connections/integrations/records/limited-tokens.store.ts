@@ -4,7 +4,6 @@ import { Database, type UnitOfWork } from '../../../platform/database/index.js';
 
 type Queries = Pick<Database, 'tables'>;
 
-/** Which token sets of a connection are limited to what. */
 @Injectable()
 export class LimitedTokensStore {
   constructor(private readonly database: Database) {}
@@ -22,7 +21,6 @@ export class LimitedTokensStore {
     return row?.token_set_id;
   }
 
-  /** Whose a token set is, and what it is limited to. */
   byTokenSet(id: string): Promise<{ connection_id: string; limits: string } | undefined> {
     const query = this.database.tables().selectFrom('limited_token').select(['connection_id', 'limits']);
     return query.where('token_set_id', '=', id).executeTakeFirst();
@@ -35,7 +33,7 @@ export class LimitedTokensStore {
     await unit.tables().insertInto('limited_token').values(row).execute();
   }
 
-  /** Forgets which there are of a connection, or those alone that were not used for a while; returns their token sets. */
+  /** Deletes the rows of a connection, with `idleDays` only the idle ones; returns their token sets. */
   async take(unit: UnitOfWork, connectionId: string, idleDays = 0): Promise<string[]> {
     const { rows } = await sql<{ token_set_id: string }>`
       delete from limited_token l using token_set t

@@ -18,7 +18,7 @@ type Queries = Pick<Database, 'tables'>;
 export class ProvidersStore {
   constructor(private readonly database: Database) {}
 
-  of(organizationId: string, within: Queries = this.database): Promise<ProviderRow[]> {
+  list(organizationId: string, within: Queries = this.database): Promise<ProviderRow[]> {
     const query = within.tables().selectFrom('integration_provider').selectAll();
     return query.where('organization_id', '=', organizationId).orderBy('slug').execute();
   }

@@ -13,17 +13,17 @@ import { beforeSideEffect } from '../../../platform/database/index.js';
 import { Conflict, Forbidden, Invalid, TooLarge, Unavailable } from '../../../platform/errors/index.js';
 import type { CredentialHeader } from '../oauth/credential.js';
 import { ProviderCatalog } from '../oauth/provider-catalog.js';
-import { apiPath, isBelow, requestPath } from '../paths/request-path.js';
-import { IntegrationRequest, IntegrationResponseView } from '../views/requests.dto.js';
 import { type GrantedConnection, GrantedConnections } from './granted-connections.js';
+import { apiPath, isBelow, requestPath } from './request-path.js';
+import { IntegrationRequest, IntegrationResponseView } from './requests.dto.js';
 
 const TIMEOUT_MS = 30_000;
 const MAX_BODY = 1024 * 1024;
 const MAX_HEADERS = 20;
-/** What is not the caller's to say. */
+/** Headers that callers cannot set. */
 const OWN_HEADERS =
   /^(authorization|cookie|host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|proxy-.*|x-forwarded-.*|forwarded|via|accept-encoding|accept-charset|range|if-range|a-im)$/i;
-/** What of an answer says nothing to the caller, or is for us alone. */
+/** Response headers that callers do not get. */
 const DROPPED_HEADERS = [
   'set-cookie',
   'content-encoding',
@@ -36,7 +36,6 @@ const DROPPED_HEADERS = [
 /** Codings that the client takes off before an answer is looked at. */
 const DECODED = /^(?:[\s,]|identity|x-gzip|gzip|deflate|br|zstd)*$/i;
 
-/** What is sent, but for the credential. */
 interface Prepared {
   readonly url: URL;
   readonly method: string;
@@ -85,7 +84,7 @@ export class ConnectionRequestsService {
 
   private async prepare(connection: GrantedConnection, input: IntegrationRequest): Promise<Prepared> {
     const { method, query = {}, body } = input;
-    const url = this.urlOf(connection, input.path);
+    const url = this.resolveUrl(connection, input.path);
     if (connection.methods.length > 0 && !connection.methods.includes(method))
       throw new Forbidden(
         `This workspace may send ${connection.methods.join(', ')} by ${connection.name}, not ${method}`,
@@ -100,14 +99,14 @@ export class ConnectionRequestsService {
       url.searchParams.append(name, textOf(value));
     }
     const definition = await this.catalog.require(connection.organization_id, connection.provider);
-    const headers = { ...definition.api.headers, ...headersOf(connection, input.headers ?? {}) };
-    const prepared = { url, method, ...bodyOf(method, body, headers) };
+    const headers = { ...definition.api.headers, ...checkHeaders(connection, input.headers ?? {}) };
+    const prepared = { url, method, ...encodeBody(method, body, headers) };
     requireOneMethod(method, url, prepared);
     return prepared;
   }
 
   /** A path below the base address, or a whole address of one of the provider's hosts. */
-  private urlOf({ base_url, hosts }: GrantedConnection, path: string): URL {
+  private resolveUrl({ base_url, hosts }: GrantedConnection, path: string): URL {
     if (path.startsWith('/')) return new URL(base_url + requestPath(path));
     const url = URL.parse(path);
     const base = new URL(base_url);
@@ -135,7 +134,7 @@ export class ConnectionRequestsService {
       );
       const forms = new SecretForms([value, ...traces].map(secret => secret.reveal()));
       requireClean(forms, response.headers, bytes);
-      return { status: response.status, headers: shown, ...contentOf(bytes, response.headers) };
+      return { status: response.status, headers: shown, ...decodeContent(bytes, response.headers) };
     } catch (error) {
       if (error instanceof Conflict) throw error;
       if (error instanceof GuardedFetchError && error.refusal === 'size')
@@ -177,11 +176,11 @@ function overridingField(method: string, headers: Prepared['headers'], body: str
   if (/^application\/x-www-form-urlencoded\b/i.test(type)) return overridingParameter(body, method);
   const parts = /^multipart\//i.test(type) ? body.matchAll(METHOD_PART) : [];
   for (const [, name = '', value = ''] of parts) if (isOverridingParameter(name, value, method)) return name;
-  const fields = /json\b/i.test(type) ? fieldsOf(body) : [];
+  const fields = /json\b/i.test(type) ? parseFields(body) : [];
   return fields.find(([name, value]) => isOverridingParameter(name, String(value), method))?.[0];
 }
 
-function fieldsOf(json: string): [string, unknown][] {
+function parseFields(json: string): [string, unknown][] {
   try {
     return Object.entries(JSON.parse(json) as object);
   } catch {
@@ -189,7 +188,7 @@ function fieldsOf(json: string): [string, unknown][] {
   }
 }
 
-function headersOf({ header }: GrantedConnection, given: Record<string, unknown>): Record<string, string> {
+function checkHeaders({ header }: GrantedConnection, given: Record<string, unknown>): Record<string, string> {
   const entries = Object.entries(given);
   if (entries.length > MAX_HEADERS) throw new Invalid(`headers must be at most ${MAX_HEADERS}`);
   return Object.fromEntries(
@@ -208,7 +207,7 @@ function headersOf({ header }: GrantedConnection, given: Record<string, unknown>
   );
 }
 
-function bodyOf(method: string, body: unknown, headers: Record<string, string>) {
+function encodeBody(method: string, body: unknown, headers: Record<string, string>) {
   if (body === undefined || body === null) return { headers, body: undefined };
   if (method === 'GET' || method === 'HEAD') throw new Invalid(`body must be left out of a ${method}`);
   const text = typeof body === 'string' ? body : JSON.stringify(body);
@@ -228,7 +227,10 @@ function requireClean(forms: SecretForms, headers: Headers, bytes: Buffer): void
     throw new Conflict('The service sent the credential back, so its answer is withheld');
 }
 
-function contentOf(bytes: Buffer, headers: Headers): { body: unknown; encoding: 'json' | 'text' | 'base64' } {
+function decodeContent(
+  bytes: Buffer,
+  headers: Headers,
+): { body: unknown; encoding: 'json' | 'text' | 'base64' } {
   const type = headers.get('content-type') ?? '';
   const text = bytes.toString();
   const isText = text.isWellFormed() && !text.includes('\0') && Buffer.from(text).equals(bytes);

@@ -3,7 +3,6 @@ import type { GrantedConnection } from './granted-connections.js';
 
 /** Where a connection's credential goes: one header of one host, for its API, for its repositories, or for both. */
 export interface CredentialPlace {
-  /** Without a port. */
   readonly host: string;
   readonly port: number;
   readonly header: string;
@@ -15,7 +14,7 @@ export interface CredentialPlace {
 type Described = Pick<GrantedConnection, 'hosts' | 'base_url' | 'header' | 'git'>;
 
 /** Credentials go over TLS alone, so what is reached without has none. */
-export function placesOf({ hosts, base_url, header, git }: Described): CredentialPlace[] {
+export function listPlaces({ hosts, base_url, header, git }: Described): CredentialPlace[] {
   const base = new URL(base_url);
   const api = base.protocol === 'https:' ? hosts : [];
   const places = api.map(

@@ -3,17 +3,17 @@ import type { Actor } from '../../../platform/access/index.js';
 import type { UnitOfWork } from '../../../platform/database/index.js';
 import { Conflict, Forbidden, NotFound } from '../../../platform/errors/index.js';
 import { WorkspacesStore } from '../../../workspaces/core/index.js';
-import { type HeldToken, Tokens } from '../../tokens/index.js';
-import { type CredentialLimits, isLimited } from '../limits/credential-limits.js';
+import { type HeldToken, Tokens } from '../../stored-credentials/index.js';
 import {
   baseUrlOf,
   type CredentialHeader,
   credentialHeader,
   gitCredential,
-  hostsOf,
+  listHosts,
 } from '../oauth/credential.js';
 import { LimitedTokens } from '../oauth/limited-tokens.js';
 import { ProviderCatalog } from '../oauth/provider-catalog.js';
+import { type CredentialLimits, isLimited } from '../providers/credential-limits.js';
 import type { ProviderDefinition } from '../providers/definition.js';
 import { filledIn } from '../providers/provider.js';
 import {
@@ -52,7 +52,6 @@ export interface GrantedConnection {
   readonly limits: CredentialLimits | null;
 }
 
-/** The credential for one request. */
 export interface OpenedCredential extends CredentialHeader {
   readonly tokenSetId: string;
   readonly revision: number;
@@ -83,14 +82,14 @@ export class GrantedConnections {
   }
 
   /** Those that are granted to the workspace: the organization's, and the caller's own. 403 where they may use none. */
-  async of(actor: Actor, workspaceId: string): Promise<GrantedConnection[]> {
+  async list(actor: Actor, workspaceId: string): Promise<GrantedConnection[]> {
     await this.workspaces.require(actor, 'connection.use', workspaceId);
     const rows = await this.grants.usableBy(actor, workspaceId);
     const lists = await this.listsFor(actor);
     const found: GrantedConnection[] = [];
     for (const row of rows.filter(each => isListed(each, lists))) {
       const definition = await this.catalog.find(row.organization_id, row.provider);
-      if (definition) found.push(grantedOf(row, definition));
+      if (definition) found.push(toGrantedConnection(row, definition));
     }
     return found;
   }
@@ -109,7 +108,7 @@ export class GrantedConnections {
       throw new Forbidden(`What asks does not list ${row.name} or ${row.provider} under connections`);
     const definition = await this.catalog.find(row.organization_id, row.provider);
     if (!definition) throw new NotFound('No such connection');
-    return grantedOf(row, definition);
+    return toGrantedConnection(row, definition);
   }
 
   /**
@@ -148,7 +147,6 @@ export class GrantedConnections {
     return this.tokens.reject(tokenSetId, revision);
   }
 
-  /** Where a connection may be used. */
   workspacesOf(unit: UnitOfWork, id: string): Promise<string[]> {
     return this.grants.workspacesOf(unit, id);
   }
@@ -172,7 +170,7 @@ export class GrantedConnections {
 const isListed = ({ provider, name }: ConnectionRow, lists: readonly (readonly string[])[]): boolean =>
   lists.every(list => list.includes(provider) || list.includes(name));
 
-export function grantedOf(row: GrantedRow, definition: ProviderDefinition): GrantedConnection {
+export function toGrantedConnection(row: GrantedRow, definition: ProviderDefinition): GrantedConnection {
   const { id, organization_id, user_id, provider, name, account, state, settings, methods, paths } = row;
   const { repositories, permissions } = row;
   return {
@@ -185,7 +183,7 @@ export function grantedOf(row: GrantedRow, definition: ProviderDefinition): Gran
     state,
     methods,
     paths,
-    hosts: hostsOf(definition, settings),
+    hosts: listHosts(definition, settings),
     base_url: baseUrlOf(definition, settings).href.replace(/\/$/, ''),
     header: filledIn(definition.api.header, settings),
     template: definition.api.template,

@@ -69,7 +69,7 @@ export class ServerAuthority implements OnModuleInit {
   /** 403 if the caller may use no connections, 422 for one that is not granted. */
   async requireGranted(actor: Actor, workspaceId: string, names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
-    const granted = await this.granted.of(actor, workspaceId);
+    const granted = await this.granted.list(actor, workspaceId);
     const known = [...new Set(granted.flatMap(({ provider, name }) => [provider, name]))];
     const unknown = names.find(name => !known.includes(name));
     if (unknown === undefined) return;
