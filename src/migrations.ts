@@ -15,8 +15,8 @@ import { ConnectorsMigration } from './connections/connectors/connectors.migrati
 import { GitReposMigration } from './connections/git-repos/git-repos.migration.js';
 import { IntegrationsMigration } from './connections/integrations/integrations.migration.js';
 import { StoredCredentialsMigration } from './connections/stored-credentials/stored-credentials.migration.js';
-import { HostedAccessMigration } from './hosting/access/access.migration.js';
-import { HostsMigration } from './hosting/hosts/hosts.migration.js';
+import { HostedAccessMigration } from './hosting/gateway/access/access.migration.js';
+import { HostsMigration } from './hosting/gateway/hosts/hosts.migration.js';
 import { SitesMigration } from './hosting/sites/sites.migration.js';
 import { ServersMigration } from './hosting/tunnels/tunnels.migration.js';
 import { AccountsMigration } from './identity/accounts/accounts.migration.js';

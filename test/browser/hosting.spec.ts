@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import type { HostedTarget } from '../../src/hosting/hosts/index.js';
+import { type HostedTarget } from '../../src/hosting/gateway/index.js';
 import type { Json } from '../harness/client.js';
 import { FakeSites } from '../harness/fake-sites.js';
 import { freePort } from '../harness/free-port.js';

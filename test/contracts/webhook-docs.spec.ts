@@ -23,7 +23,7 @@ import { connectorToolsChanged } from '../../src/connections/connectors/index.js
 import { gitCloned, gitCloneFailed } from '../../src/connections/git-repos/index.js';
 import { connectionExpiring, connectionNeedsReauth } from '../../src/connections/integrations/index.js';
 import { tokensChanged } from '../../src/connections/stored-credentials/index.js';
-import { domainFailed, domainFailing } from '../../src/hosting/domains/index.js';
+import { domainFailed, domainFailing } from '../../src/hosting/gateway/index.js';
 import { serverCrashed, serverFailed } from '../../src/hosting/tunnels/index.js';
 import { budgetAlerted, budgetStopped } from '../../src/identity/billing/index.js';
 import { audited } from '../../src/platform/audit/index.js';

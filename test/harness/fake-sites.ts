@@ -3,16 +3,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { UpgradeClient } from '../../libs/reverse-proxy/index.js';
-import type { Admitted } from '../../src/hosting/access/index.js';
-import { type HostedContent, HostedContents, type OfferedActions } from '../../src/hosting/gateway/index.js';
 import {
+  type Admitted,
+  type HostedContent,
+  HostedContents,
   type HostedHost,
   type HostedTarget,
   type HostedTargetSource,
   HostedTargets,
   HostNames,
+  type OfferedActions,
   slugify,
-} from '../../src/hosting/hosts/index.js';
+} from '../../src/hosting/gateway/index.js';
+
 import { Database, newId } from '../../src/platform/database/index.js';
 import type { Person, TestService } from './service.js';
 

@@ -1,4 +1,4 @@
-import type { LogStream } from './outcome/build-log.js';
+import type { LogStream } from './build-log.js';
 import type { DetectedProject, ProjectSettings } from './project/project.js';
 
 export interface BuildJob {

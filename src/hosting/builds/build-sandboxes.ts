@@ -7,9 +7,9 @@ import type { EgressList } from '../../workspaces/egress/index.js';
 import { type FolderResult, FolderSandboxes } from '../../workspaces/sandboxes/index.js';
 import { BuildEgress } from './build-egress.js';
 import type { SandboxJob } from './build-job.js';
+import type { BuildLog } from './build-log.js';
 import { watchDisk } from './disk-watch.js';
-import type { BuildLog } from './outcome/build-log.js';
-import { explainFailure } from './outcome/explain-failure.js';
+import { explainFailure } from './explain-failure.js';
 import { BuildFailure } from './project/build-failure.js';
 
 const MAX_PROCESSES = 512;

@@ -7,8 +7,8 @@ import { SandboxWatch, WorkspaceQuota, type Writer } from '../../workspaces/chan
 import { WorkspaceFolders } from '../../workspaces/core/index.js';
 import { BuildEgress } from './build-egress.js';
 import type { InstallJob, SandboxJob } from './build-job.js';
+import { BuildLog, type LogStream } from './build-log.js';
 import { computeFingerprint, Dependencies, type Installed } from './dependencies.js';
-import { BuildLog, type LogStream } from './outcome/build-log.js';
 import { BuildFailure } from './project/build-failure.js';
 import { type InstallFiles, installFiles } from './project/install-files.js';
 import { ManifestReader } from './project/manifest-reader.js';

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, it } from '@jest/globals';
-import type { HostedHost } from '../hosts/index.js';
 import { Gateway } from './gateway.js';
+import { type HostedHost } from './hosts/host-table.js';
 import { RequestLimits } from './request-limits.js';
 
 /** A gateway that looks up one host of a person's own, until a test says what that leads to. */

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { UpgradeClient } from '#libs/reverse-proxy/index.js';
 import type { Actor } from '../../platform/access/index.js';
-import type { Admitted } from '../access/index.js';
-import type { HostedHost, HostedKind } from '../hosts/index.js';
+import { type Admitted } from './access/access-control.js';
+import { type HostedHost } from './hosts/host-table.js';
+import { type HostedKind } from './hosts/hosting-domain.js';
 
 /** Actions that a site offers to its viewers. */
 export interface OfferedActions {

@@ -1,5 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { AccessControl, isBot, isNavigation, LINK_PARAMETER, type Refusal, Visits } from '../access/index.js';
+import { AccessControl, type Refusal } from './access/access-control.js';
+import { LINK_PARAMETER } from './access/access-views.js';
+import { isBot, isNavigation } from './access/fetch-site.js';
+import { Visits } from './access/visits.js';
 import { sendHtml, sendJson, sendProblem, sendTo } from './answers.js';
 import { HostedContents } from './hosted-contents.js';
 import { OwnCredentials, refusalOfKey } from './own-credentials.js';

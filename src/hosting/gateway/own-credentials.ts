@@ -4,7 +4,7 @@ import { validate as isUuid } from 'uuid';
 import { isWellFormedKey } from '../../identity/keys/index.js';
 import { ISSUER } from '../../identity/sessions/index.js';
 import { Config } from '../../platform/config/index.js';
-import type { HostedTarget } from '../hosts/index.js';
+import { type HostedTarget } from './hosts/hosted-targets.js';
 
 const CARRIERS = new Set(['x-api-key', 'authorization']);
 const EXEC_TOKEN = /^atx_[\w-]{43}$/;

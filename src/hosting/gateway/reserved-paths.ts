@@ -3,9 +3,13 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
 import { problemOf } from '../../platform/errors/index.js';
 import { TrustedProxies } from '../../platform/http/index.js';
-import { AccessControl, AccessPolicies, isSameOrigin, ViewerTokens, Visits } from '../access/index.js';
-import type { HostedHost } from '../hosts/index.js';
+import { AccessControl } from './access/access-control.js';
+import { AccessPolicies } from './access/access-policies.js';
+import { isSameOrigin } from './access/fetch-site.js';
+import { ViewerTokens } from './access/viewer-tokens.js';
+import { Visits } from './access/visits.js';
 import { readBody, sendHtml, sendJson, sendTo } from './answers.js';
+import { type HostedHost } from './hosts/host-table.js';
 import { NO_SUCH_PATH, passwordPage, roundFailed } from './pages.js';
 import { SiteActions } from './site-actions.js';
 

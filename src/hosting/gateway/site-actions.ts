@@ -5,10 +5,11 @@ import { Audit } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 import { NotFound, Problem, problemOf } from '../../platform/errors/index.js';
 import { requestId, TrustedProxies, withRequestOrigin } from '../../platform/http/index.js';
-import { AccessControl, type Admitted, isSameOrigin } from '../access/index.js';
-import type { HostedTarget } from '../hosts/index.js';
+import { AccessControl, type Admitted } from './access/access-control.js';
+import { isSameOrigin } from './access/fetch-site.js';
 import { readBody, sendJson } from './answers.js';
 import { HostedContents, type OfferedActions } from './hosted-contents.js';
+import { type HostedTarget } from './hosts/hosted-targets.js';
 import { MinuteCounts } from './request-limits.js';
 import type { ReservedRequest } from './reserved-paths.js';
 

@@ -4,7 +4,7 @@ import { Action } from '../../platform/actions/index.js';
 import { iso } from '../../platform/database/index.js';
 import type { EventLog, LogPage, Watched } from '../../platform/streams/index.js';
 import type { Topic } from '../../platform/topics/index.js';
-import { HostedTargets } from '../hosts/index.js';
+import { HostedTargets } from '../gateway/index.js';
 import { BuildLogStore } from './records/build-log.store.js';
 import { isOpen } from './records/version-states.js';
 import { VersionsStore, versionTopic } from './records/versions.store.js';

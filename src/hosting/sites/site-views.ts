@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { iso, isoOrNull } from '../../platform/database/index.js';
 import { toView } from '../../platform/dto/index.js';
-import { HostNames } from '../hosts/index.js';
+import { HostNames } from '../gateway/index.js';
 import { decidePromotion, promotionFacts } from './records/promotion.js';
 import type { SiteRow } from './records/sites.store.js';
 import { isOpen } from './records/version-states.js';

@@ -5,9 +5,8 @@ import { ChangesModule } from '../../workspaces/changes/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { BuildsModule } from '../builds/index.js';
 import { GatewayModule } from '../gateway/index.js';
-import { HostsModule } from '../hosts/index.js';
+
 import { BuildLogService } from './build-log.service.js';
-import { SiteFolders } from './folders/site-folders.js';
 import { BuildOutcomes } from './publishing/build-outcomes.js';
 import { BUILDS, BuildQueue } from './publishing/build-queue.js';
 import { BuildsProcessor } from './publishing/builds.processor.js';
@@ -27,6 +26,7 @@ import { SitesController } from './sites.controller.js';
 import { SitesService } from './sites.service.js';
 import { OldVersionsStore } from './storage/old-versions.store.js';
 import { Retention } from './storage/retention.js';
+import { SiteFolders } from './storage/site-folders.js';
 import { SiteStorage } from './storage/site-storage.js';
 import { StoredBytesStore } from './storage/stored-bytes.store.js';
 import { VersionsService } from './versions.service.js';
@@ -36,7 +36,6 @@ import { VersionsService } from './versions.service.js';
     BullModule.registerQueue({ name: BUILDS }),
     CoreModule,
     ChangesModule,
-    HostsModule,
     GatewayModule,
     BuildsModule,
   ],

@@ -7,7 +7,7 @@ import { Database } from '../../platform/database/index.js';
 import { ById, DeletedView, type Page, pageById } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { ListAcrossWorkspaces } from '../../workspaces/core/index.js';
-import { HostedRegistry } from '../hosts/index.js';
+import { HostedRegistry } from '../gateway/index.js';
 import { BuildQueue } from './publishing/build-queue.js';
 import { type SiteChanges, SitesStore } from './records/sites.store.js';
 import { SiteViews } from './site-views.js';

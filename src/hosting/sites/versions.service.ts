@@ -4,7 +4,7 @@ import { Action } from '../../platform/actions/index.js';
 import { Database, newId } from '../../platform/database/index.js';
 import { ById, DeletedView, ListById, type Page } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
-import { HostedRegistry, LongPolls } from '../hosts/index.js';
+import { HostedRegistry, LongPolls } from '../gateway/index.js';
 import { BuildOutcomes } from './publishing/build-outcomes.js';
 import { BuildQueue } from './publishing/build-queue.js';
 import { type SiteRow, SitesStore } from './records/sites.store.js';

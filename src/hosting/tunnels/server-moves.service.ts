@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Action } from '../../platform/actions/index.js';
 import { Database, dryRun, type UnitOfWork } from '../../platform/database/index.js';
 import { Conflict } from '../../platform/errors/index.js';
-import { HostedRegistry, LongPolls } from '../hosts/index.js';
+import { HostedRegistry, LongPolls } from '../gateway/index.js';
 import { isUp } from './records/server-states.js';
 import { type ServerRow, ServersStore, serverTopic } from './records/servers.store.js';
 import { ServerRules } from './server-rules.js';

@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import type { UnitOfWork } from '../../platform/database/index.js';
 import { Conflict, Invalid } from '../../platform/errors/index.js';
-import { HostedRegistry } from '../hosts/index.js';
+import { HostedRegistry } from '../gateway/index.js';
 import { type ServerChanges, type ServerRow, ServersStore } from './records/servers.store.js';
 import { ServerEnv } from './running/server-env.js';
 import type { CreateServer } from './servers.dto.js';

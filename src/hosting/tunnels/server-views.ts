@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { iso, isoOrNull, type UnitOfWork } from '../../platform/database/index.js';
 import { toView } from '../../platform/dto/index.js';
-import { HostNames } from '../hosts/index.js';
+import { HostNames } from '../gateway/index.js';
 import { type InstanceRow, InstancesStore } from './records/instances.store.js';
 import type { ServerRow } from './records/servers.store.js';
 import { type ServerInstanceView, ServerView } from './servers.dto.js';

@@ -5,7 +5,7 @@ import { Action } from '../../platform/actions/index.js';
 import { Database } from '../../platform/database/index.js';
 import { ById, DeletedView, type Page, selectPage } from '../../platform/dto/index.js';
 import { ListAcrossWorkspaces } from '../../workspaces/core/index.js';
-import { HostedRegistry } from '../hosts/index.js';
+import { HostedRegistry } from '../gateway/index.js';
 import { ServersStore } from './records/servers.store.js';
 import { ServerAuthority } from './running/server-authority.js';
 import { ServerMeter } from './running/server-meter.js';

@@ -3,10 +3,9 @@ import { IntegrationsModule } from '../../connections/integrations/index.js';
 import { RoutesOf } from '../../platform/openapi/index.js';
 import { CoreModule } from '../../workspaces/core/index.js';
 import { SandboxesModule } from '../../workspaces/sandboxes/index.js';
-import { AccessModule } from '../access/index.js';
 import { BuildsModule } from '../builds/index.js';
 import { GatewayModule } from '../gateway/index.js';
-import { HostsModule } from '../hosts/index.js';
+
 import { ServerLogService } from './logs/server-log.service.js';
 import { ServerLogStore } from './logs/server-log.store.js';
 import { ServerLogs } from './logs/server-logs.js';
@@ -35,15 +34,7 @@ import { ServerTraffic } from './serving/server-traffic.js';
 import { TunnelsController } from './tunnels.controller.js';
 
 @Module({
-  imports: [
-    CoreModule,
-    IntegrationsModule,
-    SandboxesModule,
-    AccessModule,
-    BuildsModule,
-    HostsModule,
-    GatewayModule,
-  ],
+  imports: [CoreModule, IntegrationsModule, SandboxesModule, BuildsModule, GatewayModule],
   controllers: [
     RoutesOf(ServersService),
     RoutesOf(ServerMovesService),

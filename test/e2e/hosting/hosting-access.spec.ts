@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { HostedTarget } from '../../../src/hosting/hosts/index.js';
+import { type HostedTarget } from '../../../src/hosting/gateway/index.js';
 import { FakeSmtpServer } from '../../fakes/smtp-server.js';
 import type { Json } from '../../harness/client.js';
 import { FakeSites } from '../../harness/fake-sites.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { HostedTarget } from '../../../src/hosting/hosts/index.js';
+import { type HostedTarget } from '../../../src/hosting/gateway/index.js';
 import { Chores } from '../../../src/platform/jobs/index.js';
 import { FakeNameServer } from '../../fakes/dns-server.js';
 import type { Json } from '../../harness/client.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HostedTarget } from '../../../src/hosting/hosts/index.js';
+import { type HostedTarget } from '../../../src/hosting/gateway/index.js';
 import { FakeSites } from '../../harness/fake-sites.js';
 import { sendRaw } from '../../harness/raw-http.js';
 import { type Person, TestService } from '../../harness/service.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import type { HostedTarget } from '../../../src/hosting/hosts/index.js';
+import { type HostedTarget } from '../../../src/hosting/gateway/index.js';
 import { Client, type Json } from '../../harness/client.js';
 import { FakeSites } from '../../harness/fake-sites.js';
 import { freePort } from '../../harness/free-port.js';

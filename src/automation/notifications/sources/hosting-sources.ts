@@ -1,5 +1,5 @@
 import { shortName } from '#libs/plain-text/index.js';
-import { domainFailed, domainFailing } from '../../../hosting/domains/index.js';
+import { domainFailed, domainFailing } from '../../../hosting/gateway/index.js';
 import { sitePromoted, siteVersionBuilt, siteVersionFailed } from '../../../hosting/sites/index.js';
 import { serverCrashed, serverFailed } from '../../../hosting/tunnels/index.js';
 import { settlement, source } from './notification-source.js';

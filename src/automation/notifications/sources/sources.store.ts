@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type NotNull, sql } from 'kysely';
 import { ApprovalsStore, ApprovalWording } from '../../../agents/approvals/index.js';
 import { QuestionsStore, QuestionViews } from '../../../agents/questions/index.js';
-import type { HostedKind } from '../../../hosting/hosts/index.js';
+import type { HostedKind } from '../../../hosting/gateway/index.js';
 import { Database, type Row } from '../../../platform/database/index.js';
 
 type Found<Look extends keyof SourcesStore> = NonNullable<Awaited<ReturnType<SourcesStore[Look]>>>;

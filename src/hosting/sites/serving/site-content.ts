@@ -3,17 +3,17 @@ import { Injectable, OnModuleInit } from '@nestjs/common';
 import { BlobCache, type BlobFolder, type StaticSite, send } from '#libs/static-site/index.js';
 import { Log } from '../../../platform/log/index.js';
 import { TopicCache, Topics } from '../../../platform/topics/index.js';
-import type { Admitted } from '../../access/index.js';
 import {
+  type Admitted,
   type HostedContent,
   HostedContents,
+  type HostedHost,
   type OfferedActions,
   Offload,
   sendNothingPublished,
 } from '../../gateway/index.js';
-import type { HostedHost } from '../../hosts/index.js';
-import { SiteFolders } from '../folders/site-folders.js';
 import { SitesStore, siteTopic } from '../records/sites.store.js';
+import { SiteFolders } from '../storage/site-folders.js';
 import { Versions } from './versions.js';
 
 const CACHE_BYTES = 64 * 1024 * 1024;

@@ -4,7 +4,7 @@ import { Action } from '../../../platform/actions/index.js';
 import { toView } from '../../../platform/dto/index.js';
 import type { EventLog, LogPage, Watched } from '../../../platform/streams/index.js';
 import type { Topic } from '../../../platform/topics/index.js';
-import { HostedTargets } from '../../hosts/index.js';
+import { HostedTargets } from '../../gateway/index.js';
 import { ReadServerLog, ServerLogEntryView, ServerLogView } from './server-log.dto.js';
 import { type LogEntry, ServerLogStore, serverLogTopic } from './server-log.store.js';
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../../platform/config/index.js';
 import { Invalid } from '../../../platform/errors/index.js';
 import { type Seal, Vault } from '../../../platform/vault/index.js';
-import { HostNames } from '../../hosts/index.js';
+import { HostNames } from '../../gateway/index.js';
 import type { ServerChanges, ServerRow } from '../records/servers.store.js';
 import { VIEWER_KEYS_PATH } from './viewer-key-file.js';
 

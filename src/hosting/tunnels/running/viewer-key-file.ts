@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { Log } from '../../../platform/log/index.js';
 import { Topics } from '../../../platform/topics/index.js';
-import { ViewerKeys, viewerKeysTopic } from '../../access/index.js';
+import { ViewerKeys, viewerKeysTopic } from '../../gateway/index.js';
 
 const NAME = 'viewer-jwks.json';
 /** Path of the service folder inside the sandbox, and of the key file in it. */

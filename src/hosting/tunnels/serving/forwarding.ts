@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { type ForwardRules, Upstream } from '#libs/reverse-proxy/index.js';
 import { TrustedProxies } from '../../../platform/http/index.js';
-import { type Admitted, ViewerTokens } from '../../access/index.js';
-import { type HostedHost, HostingDomain } from '../../hosts/index.js';
+import { type Admitted, type HostedHost, HostingDomain, ViewerTokens } from '../../gateway/index.js';
+
 import type { InstanceRow } from '../records/instances.store.js';
 import { ServerConnections } from '../running/server-connections.js';
 import { HEADER_RULES, ourSubprotocol } from './forwarded-headers.js';

@@ -2,9 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { ProxyError, proxyRequest, proxyUpgrade, type UpgradeClient } from '#libs/reverse-proxy/index.js';
-import { AccessControl, type Admitted } from '../../access/index.js';
-import { type HostedContent, HostedContents, refuseUpgrade, sendProblem } from '../../gateway/index.js';
-import type { HostedHost } from '../../hosts/index.js';
+import {
+  AccessControl,
+  type Admitted,
+  type HostedContent,
+  HostedContents,
+  type HostedHost,
+  refuseUpgrade,
+  sendProblem,
+} from '../../gateway/index.js';
+
 import { Forwarding } from './forwarding.js';
 import { type ReadyInstance, ServerInstances } from './server-instances.js';
 import { toFault } from './server-pages.js';

@@ -1,2 +1,0 @@
-export { domainFailed, domainFailing } from './domain-events.js';
-export { DomainsModule } from './domains.module.js';
