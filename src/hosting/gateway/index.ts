@@ -11,6 +11,7 @@ export { type HostedContent, HostedContents, type OfferedActions } from './hoste
 export { HostedUpgrades } from './hosted-upgrades.js';
 export { HostNames } from './hosts/host-names.js';
 export type { HostedHost } from './hosts/host-table.js';
+export { HostedStore } from './hosts/hosted.store.js';
 export { HostedRegistry } from './hosts/hosted-registry.js';
 export { type HostedTarget, type HostedTargetSource, HostedTargets } from './hosts/hosted-targets.js';
 export { type HostedKind, HostingDomain } from './hosts/hosting-domain.js';

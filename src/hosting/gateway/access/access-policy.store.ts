@@ -44,7 +44,12 @@ const DEFAULTS: AccessSettings = {
   versions: 'workspace',
 };
 
-type Found = Partial<Row<'hosted_access'>> & { features_off: Feature[]; max_exposure: ExposureLimit };
+type Found = Omit<AccessSettings, 'mode'> & {
+  mode: AccessMode | null;
+  policy_version: string;
+  features_off: Feature[];
+  max_exposure: ExposureLimit;
+};
 
 @Injectable()
 export class AccessPolicyStore {
@@ -56,33 +61,18 @@ export class AccessPolicyStore {
     { locked = false } = {},
   ): Promise<AccessPolicy> {
     const { rows } = await sql<Found>`
-      select a.*, w.features_off, coalesce(o.max_exposure, 'public') as max_exposure
+      select a.mode, a.emails, a.password_hash, a.link_hash, a.sealed_link, a.identity, a.allowed_origins, a.public_preview,
+        a.versions, a.policy_version::text, w.features_off, coalesce(o.max_exposure, 'public') as max_exposure
       from workspace w
         left join hosted_access a on a.target_kind = ${kind} and a.target_id = ${id}
         left join organization_exposure o on o.organization_id = w.organization_id
       where w.id = ${workspaceId} ${locked ? sql`for no key update of w` : sql``}`.execute(within.tables());
     const [row] = rows;
-    const limits = {
-      max_exposure: row?.max_exposure ?? 'org',
-      sharing_off: row?.features_off.includes('sharing') ?? true,
-    };
-    if (!row?.mode) return { ...DEFAULTS, policy_version: '0', ...limits };
-    const { mode, emails = [], identity = 'id', allowed_origins = [], versions = 'workspace' } = row;
-    const { password_hash = null, link_hash = null, sealed_link = null, public_preview = null } = row;
-    const policy_version = String(row.policy_version);
-    return {
-      mode,
-      emails,
-      identity,
-      allowed_origins,
-      versions,
-      password_hash,
-      link_hash,
-      sealed_link,
-      public_preview,
-      policy_version,
-      ...limits,
-    };
+    // A workspace that is gone allows nothing.
+    if (!row) return { ...DEFAULTS, policy_version: '0', max_exposure: 'org', sharing_off: true };
+    const { mode, features_off, max_exposure, ...settings } = row;
+    const limits = { max_exposure, sharing_off: features_off.includes('sharing') };
+    return mode ? { ...settings, mode, ...limits } : { ...DEFAULTS, policy_version: '0', ...limits };
   }
 
   /** Ends visits and tickets of the previous policy. */

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type Insertable, sql } from 'kysely';
-import { type Actor, visibleTo } from '../../../platform/access/index.js';
+import type { Actor } from '../../../platform/access/index.js';
 import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
 import { NotFound } from '../../../platform/errors/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
+import { HostedStore } from '../../gateway/index.js';
 
 export const siteTopic = defineTopic('site');
 
@@ -42,41 +43,17 @@ declare global {
   }
 }
 
-type Queries = Pick<Database, 'tables'>;
-
 @Injectable()
-export class SitesStore {
+export class SitesStore extends HostedStore<SiteRow> {
+  protected readonly kind = 'site';
+  protected override readonly joined = sql`left join site_version live on live.id = s.live_version_id`;
+  protected override readonly added = sql`, live.number as live_number`;
+
   constructor(
-    private readonly database: Database,
+    database: Database,
     private readonly topics: Topics,
-  ) {}
-
-  find(id: string, within: Queries = this.database): Promise<SiteRow | undefined> {
-    return this.sites(within).where('s.id', '=', id).executeTakeFirst();
-  }
-
-  async require(id: string, within: Queries = this.database): Promise<SiteRow> {
-    const site = await this.find(id, within);
-    if (!site) throw new NotFound('No such site');
-    return site;
-  }
-
-  /** Locks the site until the transaction ends. */
-  async lock(unit: UnitOfWork, id: string): Promise<SiteRow> {
-    await sql`select from site where id = ${id} for no key update`.execute(unit.tables());
-    return this.require(id, unit);
-  }
-
-  /** Query of the sites that the caller sees, optionally of one workspace. */
-  visible(actor: Actor, workspaceId?: string) {
-    const query = this.sites(this.database, visibleTo<Row<'workspace'>>(actor));
-    return workspaceId === undefined ? query : query.where('s.workspace_id', '=', workspaceId);
-  }
-
-  async count(unit: UnitOfWork, workspaceId: string): Promise<number> {
-    const { rows } = await sql<{ count: number }>`
-      select count(*)::int as count from site where workspace_id = ${workspaceId}`.execute(unit.tables());
-    return rows[0]?.count ?? 0;
+  ) {
+    super(database);
   }
 
   async add(
@@ -137,16 +114,5 @@ export class SitesStore {
 
   async changed(unit: UnitOfWork, id: string): Promise<void> {
     await this.topics.publishWithCommit(unit, siteTopic(id));
-  }
-
-  private sites(within: Queries, workspaces = sql<Row<'workspace'>>`workspace`) {
-    return within
-      .tables()
-      .selectFrom('site as s')
-      .innerJoin(workspaces.as('w'), 'w.id', 's.workspace_id')
-      .leftJoin('site_version as live', 'live.id', 's.live_version_id')
-      .selectAll('s')
-      .select(['w.organization_id', 'w.number as workspace_number', 'live.number as live_number'])
-      .$castTo<SiteRow>();
   }
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type Insertable, type RawBuilder, sql } from 'kysely';
-import { type Actor, visibleTo } from '../../../platform/access/index.js';
+import type { Actor } from '../../../platform/access/index.js';
 import { Database, type Row, type Schema, type UnitOfWork } from '../../../platform/database/index.js';
-import { NotFound } from '../../../platform/errors/index.js';
 import { defineTopic, Topics } from '../../../platform/topics/index.js';
+import { HostedStore } from '../../gateway/index.js';
 import {
   type HostHeader,
   REACHED_FROM,
@@ -54,45 +54,19 @@ export type ServerChanges = Partial<
   >
 >;
 
-type Queries = Pick<Database, 'tables'>;
-
 export const reachedFrom = (state: ServerState): RawBuilder<unknown> =>
   sql`state = any(${REACHED_FROM[state]}::text[])`;
 
 /** Servers as configured. For their processes see {@link InstancesStore}. */
 @Injectable()
-export class ServersStore {
+export class ServersStore extends HostedStore<ServerRow> {
+  protected readonly kind = 'server';
+
   constructor(
-    private readonly database: Database,
+    database: Database,
     private readonly topics: Topics,
-  ) {}
-
-  find(id: string, within: Queries = this.database): Promise<ServerRow | undefined> {
-    return this.servers(within).where('s.id', '=', id).executeTakeFirst();
-  }
-
-  async require(id: string, within: Queries = this.database): Promise<ServerRow> {
-    const server = await this.find(id, within);
-    if (!server) throw new NotFound('No such server');
-    return server;
-  }
-
-  /** Locks the server until the transaction ends. */
-  async lock(unit: UnitOfWork, id: string): Promise<ServerRow> {
-    await sql`select from server where id = ${id} for no key update`.execute(unit.tables());
-    return this.require(id, unit);
-  }
-
-  /** Query of the servers that the caller sees, optionally of one workspace. */
-  visible(actor: Actor, workspaceId?: string) {
-    const query = this.servers(this.database, visibleTo<Row<'workspace'>>(actor));
-    return workspaceId === undefined ? query : query.where('s.workspace_id', '=', workspaceId);
-  }
-
-  async count(unit: UnitOfWork, workspaceId: string): Promise<number> {
-    const { rows } = await sql<{ count: number }>`
-      select count(*)::int as count from server where workspace_id = ${workspaceId}`.execute(unit.tables());
-    return rows[0]?.count ?? 0;
+  ) {
+    super(database);
   }
 
   /** Number of other servers of the organization that are to run. Serializes concurrent callers. */
@@ -189,15 +163,5 @@ export class ServersStore {
   private async toKeepers(unit: UnitOfWork, id: string): Promise<void> {
     await this.changed(unit, id);
     await this.topics.publishWithCommit(unit, serversTopic());
-  }
-
-  private servers(within: Queries, workspaces = sql<Row<'workspace'>>`workspace`) {
-    return within
-      .tables()
-      .selectFrom('server as s')
-      .innerJoin(workspaces.as('w'), 'w.id', 's.workspace_id')
-      .selectAll('s')
-      .select(['w.organization_id', 'w.number as workspace_number'])
-      .$castTo<ServerRow>();
   }
 }
