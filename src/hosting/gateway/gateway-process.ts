@@ -11,6 +11,7 @@ import { sendJson } from './answers.js';
 import { Gateway } from './gateway.js';
 import { GatewayFront } from './gateway-server.js';
 import { HostedUpgrades } from './hosted-upgrades.js';
+import { OpenCounts } from './request-limits.js';
 
 const IDLE_MS = 60_000;
 const MAX_SOCKETS_PER_ADDRESS = 256;
@@ -53,18 +54,14 @@ export class GatewayProcess {
 
   /** Trusted proxies are exempt. */
   private limitSockets(server: Server): void {
-    const open = new Map<string, number>();
+    const open = new OpenCounts();
     server.on('connection', (socket: Socket) => {
       const { remoteAddress } = socket;
       if (remoteAddress === undefined || this.proxies.has(remoteAddress)) return;
-      const network = networkOf(remoteAddress);
-      const count = (open.get(network) ?? 0) + 1;
-      open.set(network, count);
-      if (count > MAX_SOCKETS_PER_ADDRESS) socket.destroy();
+      const count = open.add(networkOf(remoteAddress));
+      if (count.open > MAX_SOCKETS_PER_ADDRESS) socket.destroy();
       socket.once('close', () => {
-        const left = (open.get(network) ?? 1) - 1;
-        if (left > 0) open.set(network, left);
-        else open.delete(network);
+        count.open--;
       });
     });
   }

@@ -31,7 +31,8 @@ export class MinuteCounts {
   }
 }
 
-class OpenCounts {
+/** Counts per key of what is open now. */
+export class OpenCounts {
   private readonly counts = new Map<string, { open: number }>();
   private room = MIN_ROOM;
 

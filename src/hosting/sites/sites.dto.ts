@@ -2,6 +2,9 @@ import { ById, Field, NAME, PageOf } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../../workspaces/core/index.js';
 import { VERSION_STATES } from './records/version-states.js';
 
+/** Options of inputs that null resets, and of outputs that are null by default. */
+const NULLABLE = { optional: true, nullable: true } as const;
+const NONE = { nullable: true, example: null } as const;
 const name = { ...NAME, example: 'Documentation' };
 const SLUG = {
   min: 1,
@@ -30,48 +33,37 @@ const NODE_MEMORY = { min: 128, max: 16_384, example: 1024 };
 
 /** Build settings; null ones are detected. */
 class BuildSettings extends WorkspaceId {
-  @Field.choice('What kind of project it is; null: found out by its package.json', PRESETS, {
-    optional: true,
-    nullable: true,
-  })
+  @Field.choice('What kind of project it is; null: found out by its package.json', PRESETS, NULLABLE)
   preset?: string | null;
 
   @Field.text(
     'Installs what the build needs, with network and without the files; null: as the lock file says',
-    {
-      ...COMMAND,
-      example: 'npm ci',
-      optional: true,
-      nullable: true,
-    },
+    { ...COMMAND, example: 'npm ci', ...NULLABLE },
   )
   install_command?: string | null;
 
   @Field.text('Builds the site, without network; null: the script `build` of package.json, if it has one', {
     ...COMMAND,
-    optional: true,
-    nullable: true,
+    ...NULLABLE,
   })
   build_command?: string | null;
 
   @Field.text('Where the build leaves the site, relative to the folder; null: as the preset has it', {
     max: 1000,
     example: 'dist',
-    optional: true,
-    nullable: true,
+    ...NULLABLE,
   })
   output_dir?: string | null;
 
   @Field.boolean(
     'Whether index.html answers for pages that are not there (a single-page application); null: as the preset has it',
-    { optional: true, nullable: true },
+    NULLABLE,
   )
   spa?: boolean | null;
 
   @Field.integer('Heap of Node.js in MiB for the build; null: what Node.js takes', {
     ...NODE_MEMORY,
-    optional: true,
-    nullable: true,
+    ...NULLABLE,
   })
   node_memory?: number | null;
 }
@@ -98,35 +90,19 @@ export class UpdateSite extends ById({ id: 'The site' }) {
   @Field.text('The folder of the workspace that it is made of', { ...FOLDER, optional: true })
   folder?: string;
 
-  @Field.choice('What kind of project it is; null: found out', PRESETS, { optional: true, nullable: true })
-  preset?: string | null;
+  @Field.choice('What kind of project it is; null: found out', PRESETS, NULLABLE) preset?: string | null;
 
-  @Field.text('Installs what the build needs', {
-    ...COMMAND,
-    example: 'npm ci',
-    optional: true,
-    nullable: true,
-  })
+  @Field.text('Installs what the build needs', { ...COMMAND, example: 'npm ci', ...NULLABLE })
   install_command?: string | null;
 
-  @Field.text('Builds the site', { ...COMMAND, optional: true, nullable: true })
-  build_command?: string | null;
+  @Field.text('Builds the site', { ...COMMAND, ...NULLABLE }) build_command?: string | null;
 
-  @Field.text('Where the build leaves the site', {
-    max: 1000,
-    example: 'dist',
-    optional: true,
-    nullable: true,
-  })
+  @Field.text('Where the build leaves the site', { max: 1000, example: 'dist', ...NULLABLE })
   output_dir?: string | null;
 
-  @Field.boolean('Whether index.html answers for pages that are not there', {
-    optional: true,
-    nullable: true,
-  })
-  spa?: boolean | null;
+  @Field.boolean('Whether index.html answers for pages that are not there', NULLABLE) spa?: boolean | null;
 
-  @Field.integer('Heap of Node.js in MiB for the build', { ...NODE_MEMORY, optional: true, nullable: true })
+  @Field.integer('Heap of Node.js in MiB for the build', { ...NODE_MEMORY, ...NULLABLE })
   node_memory?: number | null;
 
   @Field.text('Actions that its viewers may run at /_atelier/actions, on the authority of the caller', {
@@ -159,41 +135,31 @@ export class SiteView {
   url: string | null;
 
   @Field.text('The folder of the workspace that it is made of', FOLDER) folder: string;
+  @Field.text('What kind of project it is; null: found out', NONE) preset: string | null;
 
-  @Field.text('What kind of project it is; null: found out', { nullable: true, example: null })
-  preset: string | null;
-
-  @Field.text('Installs what the build needs; null: as the lock file says', { nullable: true, example: null })
+  @Field.text('Installs what the build needs; null: as the lock file says', NONE)
   install_command: string | null;
 
-  @Field.text('Builds the site; null: the script build', { nullable: true, example: null })
-  build_command: string | null;
-
-  @Field.text('Where the build leaves the site; null: as the preset has it', {
-    nullable: true,
-    example: null,
-  })
-  output_dir: string | null;
+  @Field.text('Builds the site; null: the script build', NONE) build_command: string | null;
+  @Field.text('Where the build leaves the site; null: as the preset has it', NONE) output_dir: string | null;
 
   @Field.boolean('Whether index.html answers for pages that are not there; null: as the preset has it', {
     nullable: true,
   })
   spa: boolean | null;
 
-  @Field.integer('Heap of Node.js in MiB for the build', { nullable: true, example: null })
-  node_memory: number | null;
-
+  @Field.integer('Heap of Node.js in MiB for the build', NONE) node_memory: number | null;
   @Field.text('Actions that its viewers may run', { list: true, example: [] }) actions: string[];
   @Field.boolean('Whether viewers who are not signed in may run them') actions_public: boolean;
   @Field.id('The version that is live; null: none is yet', { nullable: true }) live_version_id: string | null;
   @Field.integer('Its number', { nullable: true, example: 3 }) live_version: number | null;
   @Field.boolean('Whether it is locked: builds go on, and nothing goes live') locked: boolean;
-  @Field.text('Why', { nullable: true, example: null }) lock_reason: string | null;
+  @Field.text('Why', NONE) lock_reason: string | null;
 
   @Field.boolean('Whether automatic promotion is paused, as it is after going back to an older version')
   auto_promote_paused: boolean;
 
-  @Field.text('Why', { nullable: true, example: null }) pause_reason: string | null;
+  @Field.text('Why', NONE) pause_reason: string | null;
   @Field.id('Who made it') created_by: string;
   @Field.time('When it was made') created_at: string;
   @Field.time('When it was last changed') updated_at: string;
@@ -277,10 +243,7 @@ export class VersionView {
 
   @Field.text(
     'Where this version is served, whichever is live; null where the installation has no domain for sites',
-    {
-      nullable: true,
-      example: 'https://v4--docs.sites.example.com',
-    },
+    { nullable: true, example: 'https://v4--docs.sites.example.com' },
   )
   url: string | null;
 
@@ -297,7 +260,7 @@ export class VersionView {
   @Field.text('What kind of project it was taken for', { nullable: true, example: 'static' })
   preset: string | null;
 
-  @Field.text('Why it failed or was cancelled', { nullable: true, example: null }) error: string | null;
+  @Field.text('Why it failed or was cancelled', NONE) error: string | null;
 
   @Field.object('What its author should know', () => SiteFindingView, { list: true })
   findings: SiteFindingView[];

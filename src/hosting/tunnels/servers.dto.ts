@@ -9,6 +9,9 @@ import {
 } from './records/server-states.js';
 
 const MEBIBYTE = 1024 * 1024;
+/** Options of inputs that null resets, and of outputs that are null by default. */
+const NULLABLE = { optional: true, nullable: true } as const;
+const NONE = { nullable: true, example: null } as const;
 const name = { ...NAME, example: 'Team dashboard' };
 const SLUG = {
   min: 1,
@@ -64,22 +67,21 @@ class ServerSettings extends WorkspaceId {
   })
   folder?: string;
 
-  @Field.text(INSTALL_IS, { ...INSTALL, optional: true, nullable: true }) install_command?: string | null;
+  @Field.text(INSTALL_IS, { ...INSTALL, ...NULLABLE }) install_command?: string | null;
 
   @Field.record(ENV, { optional: true, secret: true, example: { NODE_ENV: { value: 'production' } } })
   env?: object;
 
   @Field.choice(RESTART, RESTARTS, { optional: true, example: 'on_failure' }) restart?: Restart;
-  @Field.text(HEALTH, { ...HEALTH_PATH, optional: true, nullable: true }) health_path?: string | null;
+  @Field.text(HEALTH, { ...HEALTH_PATH, ...NULLABLE }) health_path?: string | null;
   @Field.boolean(OVERLAP, { optional: true }) overlap?: boolean;
-  @Field.integer(SLEEP_IS, { ...SLEEP, optional: true, nullable: true }) sleep_after_seconds?: number | null;
-  @Field.integer(PORT_IS, { ...PORT, optional: true, nullable: true }) port?: number | null;
+  @Field.integer(SLEEP_IS, { ...SLEEP, ...NULLABLE }) sleep_after_seconds?: number | null;
+  @Field.integer(PORT_IS, { ...PORT, ...NULLABLE }) port?: number | null;
   @Field.choice(HOST_HEADER, HOST_HEADERS, { optional: true, example: 'public' }) host_header?: HostHeader;
 
   @Field.integer('Most memory that it takes, in bytes; null: as the installation has it', {
     ...MEMORY,
-    optional: true,
-    nullable: true,
+    ...NULLABLE,
   })
   memory_bytes?: number | null;
 
@@ -114,7 +116,7 @@ export class UpdateServer extends ById({ id: 'The server' }) {
   @Field.text('The folder of the workspace in which the command runs', { ...FOLDER, optional: true })
   folder?: string;
 
-  @Field.text(INSTALL_IS, { ...INSTALL, optional: true, nullable: true }) install_command?: string | null;
+  @Field.text(INSTALL_IS, { ...INSTALL, ...NULLABLE }) install_command?: string | null;
 
   @Field.record(`${ENV}. What is not named stays`, {
     optional: true,
@@ -124,13 +126,13 @@ export class UpdateServer extends ById({ id: 'The server' }) {
   env?: object;
 
   @Field.choice(RESTART, RESTARTS, { optional: true, example: 'on_failure' }) restart?: Restart;
-  @Field.text(HEALTH, { ...HEALTH_PATH, optional: true, nullable: true }) health_path?: string | null;
+  @Field.text(HEALTH, { ...HEALTH_PATH, ...NULLABLE }) health_path?: string | null;
   @Field.boolean(OVERLAP, { optional: true }) overlap?: boolean;
-  @Field.integer(SLEEP_IS, { ...SLEEP, optional: true, nullable: true }) sleep_after_seconds?: number | null;
-  @Field.integer(PORT_IS, { ...PORT, optional: true, nullable: true }) port?: number | null;
+  @Field.integer(SLEEP_IS, { ...SLEEP, ...NULLABLE }) sleep_after_seconds?: number | null;
+  @Field.integer(PORT_IS, { ...PORT, ...NULLABLE }) port?: number | null;
   @Field.choice(HOST_HEADER, HOST_HEADERS, { optional: true, example: 'public' }) host_header?: HostHeader;
 
-  @Field.integer('Most memory that it takes, in bytes', { ...MEMORY, optional: true, nullable: true })
+  @Field.integer('Most memory that it takes, in bytes', { ...MEMORY, ...NULLABLE })
   memory_bytes?: number | null;
 
   @Field.text(ACTIONS, { list: true, max: 100, maxItems: 50, example: ['file_read'], optional: true })
@@ -155,7 +157,7 @@ export class ServerExitView {
   @Field.integer('Its exit code; null where a signal ended it', { nullable: true, example: 1 })
   code: number | null;
 
-  @Field.text('The signal that ended it', { nullable: true, example: null }) signal: string | null;
+  @Field.text('The signal that ended it', NONE) signal: string | null;
   @Field.text('In a sentence', { example: 'It ended with exit code 1' }) reason: string;
   @Field.time('When') at: string;
 }
@@ -197,14 +199,11 @@ export class ServerView {
   @Field.choice(RESTART, RESTARTS) restart: Restart;
   @Field.text(HEALTH, { nullable: true, example: '/healthz' }) health_path: string | null;
   @Field.boolean(OVERLAP) overlap: boolean;
-  @Field.integer(SLEEP_IS, { nullable: true, example: null }) sleep_after_seconds: number | null;
-  @Field.integer(PORT_IS, { nullable: true, example: null }) port: number | null;
+  @Field.integer(SLEEP_IS, NONE) sleep_after_seconds: number | null;
+  @Field.integer(PORT_IS, NONE) port: number | null;
   @Field.choice(HOST_HEADER, HOST_HEADERS) host_header: HostHeader;
 
-  @Field.integer('Most memory that it takes, in bytes; null: as the installation has it', {
-    nullable: true,
-    example: null,
-  })
+  @Field.integer('Most memory that it takes, in bytes; null: as the installation has it', NONE)
   memory_bytes: number | null;
 
   @Field.text(ACTIONS, { list: true, example: [] }) actions: string[];
@@ -216,7 +215,7 @@ export class ServerView {
   )
   state: string;
 
-  @Field.text('Why it stands as it does', { nullable: true, example: null }) reason: string | null;
+  @Field.text('Why it stands as it does', NONE) reason: string | null;
 
   @Field.object('The process that runs it; null where none does', () => ServerInstanceView, {
     nullable: true,

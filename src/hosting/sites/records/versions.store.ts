@@ -62,14 +62,8 @@ export class VersionsStore {
     this.leased = leases.rows('site_version');
   }
 
-  async find(siteId: string, id: string, within: Queries = this.database): Promise<VersionRow | undefined> {
-    return within
-      .tables()
-      .selectFrom('site_version')
-      .selectAll()
-      .where('id', '=', id)
-      .where('site_id', '=', siteId)
-      .executeTakeFirst();
+  find(siteId: string, id: string, within: Queries = this.database): Promise<VersionRow | undefined> {
+    return this.ofSite(siteId, within).where('id', '=', id).executeTakeFirst();
   }
 
   async require(siteId: string, id: string, within: Queries = this.database): Promise<VersionRow> {
@@ -79,18 +73,11 @@ export class VersionsStore {
   }
 
   byNumber(siteId: string, number: number): Promise<VersionRow | undefined> {
-    return this.database
-      .tables()
-      .selectFrom('site_version')
-      .selectAll()
-      .where('site_id', '=', siteId)
-      .where('number', '=', number)
-      .executeTakeFirst();
+    return this.ofSite(siteId).where('number', '=', number).executeTakeFirst();
   }
 
   list(siteId: string, input: PageInput): Promise<Page<VersionRow>> {
-    const query = this.database.tables().selectFrom('site_version').selectAll().where('site_id', '=', siteId);
-    return selectPage(query, input, { by: 'number', kind: 'number', newestFirst: true });
+    return selectPage(this.ofSite(siteId), input, { by: 'number', kind: 'number', newestFirst: true });
   }
 
   async add(
@@ -282,6 +269,10 @@ export class VersionsStore {
         and coalesce(retired_at, now()) > now() - make_interval(days => ${days})
       order by promoted_at desc limit ${limit}`.execute(this.database.tables());
     return rows;
+  }
+
+  private ofSite(siteId: string, within: Queries = this.database) {
+    return within.tables().selectFrom('site_version').selectAll().where('site_id', '=', siteId);
   }
 
   private async end(unit: UnitOfWork, attempt: BuildAttempt, change: RawBuilder<unknown>): Promise<boolean> {

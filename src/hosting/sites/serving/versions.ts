@@ -15,7 +15,11 @@ type FiledVersion = VersionRow & { readonly manifest_hash: string };
 /** Compiled versions, cached: they never change. */
 @Injectable()
 export class Versions {
-  private readonly compiled = new LRUCache<string, Promise<StaticSite>>({ max: MAX_COMPILED });
+  private readonly compiled = new LRUCache<string, StaticSite, FiledVersion>({
+    max: MAX_COMPILED,
+    ignoreFetchAbort: true,
+    fetchMethod: (_key, _stale, { context }) => this.compile(context),
+  });
 
   constructor(
     private readonly folders: SiteFolders,
@@ -50,18 +54,13 @@ export class Versions {
   }
 
   /** Rejects if the manifest is missing or damaged. */
-  site({ site_id: siteId, manifest_hash: hash, number }: FiledVersion): Promise<StaticSite> {
-    const key = `${siteId} ${hash} ${number}`;
-    const kept = this.compiled.get(key);
-    if (kept) return kept;
-    const site = this.compile(siteId, hash, number);
-    this.compiled.set(key, site);
-    site.catch(() => this.compiled.delete(key));
-    return site;
+  site(version: FiledVersion): Promise<StaticSite> {
+    const { site_id, manifest_hash, number } = version;
+    return this.compiled.forceFetch(`${site_id} ${manifest_hash} ${number}`, { context: version });
   }
 
-  private async compile(siteId: string, hash: string, number: number): Promise<StaticSite> {
-    return new StaticSite(await this.manifest(siteId, hash), { version: String(number) });
+  private async compile({ site_id, manifest_hash, number }: FiledVersion): Promise<StaticSite> {
+    return new StaticSite(await this.manifest(site_id, manifest_hash), { version: String(number) });
   }
 }
 
