@@ -6,7 +6,7 @@ export interface BuildJob {
   folder: string;
   /** Key of the dependencies kept between builds: the site id. */
   cacheKey: string;
-  /** Whose account runs it, and whose rule of egress holds. */
+  /** The workspace whose account and egress rule apply. */
   workspace: { id: string; number: number; organization_id: string };
   /** Id shown in the list of running sandboxes: the version id. */
   callerId: string | null;
@@ -15,7 +15,7 @@ export interface BuildJob {
   onPhase(phase: 'install' | 'build'): void;
   /** `system` lines come from the service. Receives about 4 MiB at most. */
   onLog(stream: LogStream, text: string): void;
-  /** Ends the build, which then throws the reason of the signal. */
+  /** Aborts the build, which then throws the reason. */
   signal: AbortSignal;
 }
 

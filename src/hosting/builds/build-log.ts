@@ -4,7 +4,7 @@ const MEBIBYTE = 1024 * 1024;
 export const MAX_LOG_BYTES = 4 * MEBIBYTE;
 /** More output than this ends a build. */
 const MAX_PRINTED_BYTES = 256 * MEBIBYTE;
-/** Of the end, however long the log is. */
+/** Characters kept of the end of the log. */
 const KEPT_CHARACTERS = 16 * 1024;
 
 export type LogStream = 'stdout' | 'stderr' | 'system';

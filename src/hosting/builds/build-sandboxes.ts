@@ -15,7 +15,7 @@ import { BuildFailure } from './project/build-failure.js';
 const MAX_PROCESSES = 512;
 /** Maximum number of distinct refusals that are logged per step. */
 const MAX_SAID = 20;
-/** How often a registry may not be found until a step ends. */
+/** Unresolved lookups of a registry after which the step ends. */
 const MAX_UNRESOLVED = 10;
 const TMP_BYTES = 512 * 1024 * 1024;
 
@@ -39,7 +39,7 @@ export interface Step {
   readonly folder: string;
   readonly script: string;
   readonly args: readonly string[];
-  /** What people know it by. */
+  /** The command as shown to people. */
   readonly command: string;
   readonly env: Record<string, string>;
   readonly egress: EgressList | undefined;

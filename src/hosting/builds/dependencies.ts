@@ -22,7 +22,7 @@ mkdir -p node_modules
 if [ -d .tools ]; then mv .tools node_modules/.tools; fi`;
 
 export interface Provided {
-  /** They were installed just now, and nothing of them has run yet. */
+  /** Freshly installed: none of their code has run yet. */
   readonly isFresh: boolean;
   /** Stores the dependencies in the cache, once the project is built. */
   keep(): Promise<void>;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const LOOK_MS = 1000;
 /** Measuring takes at most one part in `SHARE` of the time. */
 const SHARE = 20;
-/** What is left free of a disk, in bytes or as a part of it, whichever is less. */
+/** Free disk space to leave: bytes or a fraction, whichever is less. */
 const RESERVE = { bytes: 1024 ** 3, part: 0.02 };
 
 export interface Watched {

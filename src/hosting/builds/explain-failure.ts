@@ -9,7 +9,7 @@ export interface Ended {
   readonly command: string;
   readonly result: Pick<SandboxResult, 'exit_code' | 'signal' | 'ended_by' | 'limit'>;
   readonly tail: string;
-  /** Connections that were refused, in sentences. */
+  /** Refused connections, in sentences. */
   readonly refused: readonly string[];
   readonly limits: { readonly seconds: number; readonly memoryBytes: number; readonly processes: number };
   readonly advice: string;

@@ -22,7 +22,7 @@ export interface FolderProject {
   readonly workspace: SandboxJob['workspace'];
   /** Relative to the workspace. */
   readonly folder: string;
-  /** Installs the dependencies; null: as the lock file and package.json say; empty: nothing is installed. */
+  /** Command that installs; null: detected; empty: nothing is installed. */
   readonly command: string | null;
   readonly id: string;
   readonly writer: Writer;

@@ -5,7 +5,7 @@ import { requestId } from '../../platform/http/index.js';
 import { Log } from '../../platform/log/index.js';
 import { type Counter, Metrics } from '../../platform/metrics/index.js';
 
-/** Seconds. */
+/** In seconds. */
 const BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 
 @Injectable()

@@ -10,7 +10,7 @@ import { type HostedKind } from './hosts/hosting-domain.js';
 export interface OfferedActions {
   readonly names: readonly string[];
   readonly isPublic: boolean;
-  /** On whose authority they run: who set the list. */
+  /** Actor that set the list: actions run on their authority. */
   readonly by: Actor;
 }
 

@@ -7,7 +7,7 @@ const MAX_OPEN_PER_ADDRESS = 256;
 const MAX_OPEN_PER_HOST = 1_000;
 /** Keys counted at once; an attacker with more addresses starts the counts over. */
 const MAX_KEYS = 100_000;
-/** Keys whose requests are over are not looked for below so many. */
+/** Below this number of keys, idle ones are not removed. */
 const MIN_ROOM = 1_000;
 
 /** Counts per key within the current minute. */
@@ -31,7 +31,7 @@ export class MinuteCounts {
   }
 }
 
-/** Counts per key of what is open now. */
+/** Open requests or sockets per key. */
 export class OpenCounts {
   private readonly counts = new Map<string, { open: number }>();
   private room = MIN_ROOM;

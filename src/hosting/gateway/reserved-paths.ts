@@ -132,7 +132,7 @@ export class ReservedPaths {
       sendJson(response, 403, { detail: 'Only a page of this host is told who looks at it' });
       return;
     }
-    const told = viewer && (await this.viewers.tell(host, viewer));
+    const told = viewer && (await this.viewers.describe(host, viewer));
     const token = viewer ? await this.viewers.sign(host, viewer) : null;
     sendJson(response, 200, { signed_in: viewer !== undefined, viewer: told ?? null, token });
   }

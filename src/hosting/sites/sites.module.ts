@@ -7,8 +7,8 @@ import { BuildsModule } from '../builds/index.js';
 import { GatewayModule } from '../gateway/index.js';
 
 import { BuildLogService } from './build-log.service.js';
-import { BuildOutcomes } from './publishing/build-outcomes.js';
 import { BUILDS, BuildQueue } from './publishing/build-queue.js';
+import { BuildRecorder } from './publishing/build-recorder.js';
 import { BuildsProcessor } from './publishing/builds.processor.js';
 import { Collection } from './publishing/collection.js';
 import { SiteBuild } from './publishing/site-build.js';
@@ -57,7 +57,7 @@ import { VersionsService } from './versions.service.js';
     SiteBuilds,
     BuildsProcessor,
     SiteBuild,
-    BuildOutcomes,
+    BuildRecorder,
     SiteSources,
     Snapshots,
     Collection,

@@ -5,8 +5,8 @@ import { Database, newId } from '../../platform/database/index.js';
 import { ById, DeletedView, ListById, type Page } from '../../platform/dto/index.js';
 import { Conflict } from '../../platform/errors/index.js';
 import { HostedRegistry, LongPolls } from '../gateway/index.js';
-import { BuildOutcomes } from './publishing/build-outcomes.js';
 import { BuildQueue } from './publishing/build-queue.js';
+import { BuildRecorder } from './publishing/build-recorder.js';
 import { type SiteRow, SitesStore } from './records/sites.store.js';
 import { isOpen } from './records/version-states.js';
 import { type VersionRow, VersionsStore, versionTopic } from './records/versions.store.js';
@@ -31,7 +31,7 @@ export class VersionsService {
     private readonly sites: SitesStore,
     private readonly versions: VersionsStore,
     private readonly hosted: HostedRegistry,
-    private readonly outcomes: BuildOutcomes,
+    private readonly recorder: BuildRecorder,
     private readonly queue: BuildQueue,
     private readonly views: SiteViews,
     private readonly polls: LongPolls,
@@ -140,7 +140,7 @@ export class VersionsService {
       else if (pauses === false || (await this.versions.isNewest(unit, id, version.number)))
         await this.sites.update(unit, id, { paused_at: null, pause_reason: null });
       const by = { reason: 'It was promoted by hand.', by: actor.id };
-      await this.outcomes.promote(unit, { site_id: id, version_id }, by);
+      await this.recorder.promote(unit, { site_id: id, version_id }, by);
       const details = { number: version.number, before: site.live_number };
       await this.hosted.record(unit, actor, 'site.promote', site, details);
       return unit.answers(this.views.site(await this.sites.require(id, unit)));

@@ -12,7 +12,6 @@ import { ServerLogs } from './logs/server-logs.js';
 import { InstancesStore } from './records/instances.store.js';
 import { ServersStore } from './records/servers.store.js';
 import { InstanceTools } from './running/instance.js';
-import { ServerKeeper } from './running/keeper.js';
 import { RunningServers } from './running/running-servers.js';
 import { ServerAuthority } from './running/server-authority.js';
 import { ServerConnections } from './running/server-connections.js';
@@ -21,6 +20,7 @@ import { ServerEnv } from './running/server-env.js';
 import { ServerLinks } from './running/server-links.js';
 import { ServerMeter } from './running/server-meter.js';
 import { ServerPrograms } from './running/server-programs.js';
+import { ServerSupervisor } from './running/server-supervisor.js';
 import { ServerTickets } from './running/server-tickets.js';
 import { ViewerKeyFile } from './running/viewer-key-file.js';
 import { ServerMovesService } from './server-moves.service.js';
@@ -57,7 +57,7 @@ import { TunnelsController } from './tunnels.controller.js';
     ServerDependencies,
     InstanceTools,
     RunningServers,
-    ServerKeeper,
+    ServerSupervisor,
     ServerLinks,
     ServerMeter,
     ServerPrograms,

@@ -69,11 +69,11 @@ const LISTS = ['dependencies', 'devDependencies', 'optionalDependencies', 'overr
 const LOCAL = /^(?:file|link|portal):(.*)$|^((?:\.{1,2}|~)?\/.*)$/;
 
 export interface InstallFiles {
-  /** By path relative to the project's folder. */
+  /** Contents by path, relative to the project. */
   readonly files: ReadonlyMap<string, string>;
   /** Folders that may have a `node_modules`; '' is the project's own. */
   readonly folders: string[];
-  /** All registries that are named, and the one for packages that no other is named for. */
+  /** All configured registries, including the default one. */
   readonly registries: readonly string[];
   readonly registry: string | undefined;
   readonly leftOut: readonly string[];

@@ -25,11 +25,11 @@ const PLAIN_VALUE = /^[\w@*.:/!~+-]+$/;
 
 export interface FilteredNpmrc {
   readonly text: string;
-  /** Registries that it names, as it names them. */
+  /** npm registries listed in the `.npmrc`, verbatim. */
   readonly registries: string[];
   /** Default registry. */
   readonly registry: string | undefined;
-  /** Names of settings that were left out. */
+  /** Names of ignored settings. */
   readonly leftOut: string[];
 }
 

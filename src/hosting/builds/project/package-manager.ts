@@ -5,13 +5,13 @@ export interface PackageManager {
   readonly name: 'npm' | 'pnpm' | 'yarn';
   /** Undefined for npm, which is installed already. */
   readonly version: string | undefined;
-  /** Path of the lock file; undefined where there is none. */
+  /** Path of the lock file, if any. */
   readonly lock: string | undefined;
 }
 
 /** Versions for projects that name none. */
 const PNPM = '10.34.9';
-/** For lock files of the form 6.0, which later ones do not read. */
+/** Last version that reads lock files of version 6.0. */
 const PNPM_BEFORE = '8.15.9';
 const YARN_CLASSIC = '1.22.22';
 /** By the greatest lock file version that each writes: a newer Yarn would change the file. */

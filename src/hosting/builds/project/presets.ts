@@ -20,7 +20,7 @@ export interface Preset {
   readonly spa?: boolean;
   /** Script that is preferred to `build`, if the project has it. */
   readonly script?: string;
-  /** Throws BuildFailure where it would make no folder of files. */
+  /** Throws BuildFailure if the project would not produce static files. */
   readonly check?: (project: Project) => Promise<void> | void;
 }
 

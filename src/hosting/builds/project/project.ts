@@ -21,12 +21,12 @@ export interface DetectedProject {
   preset: string;
   needsBuild: boolean;
   manager?: PackageManager;
-  /** Shell commands; absent where there is nothing to do. */
+  /** Shell commands; absent if there is nothing to do. */
   install?: string;
   build?: string;
   /** Relative to the project's folder; '' is the folder itself. */
   output: string;
-  /** Where it may be, in this order; the first that there is after the build counts. */
+  /** Candidates for the output; the first that exists after the build is used. */
   outputs: readonly string[];
   /** Whether one page answers for all; undefined if unknown. */
   spa?: boolean;

@@ -23,22 +23,22 @@ export interface Viewer {
   readonly email: string;
   /** Role in the workspace; null for outsiders. */
   readonly role: WorkspaceRole | null;
-  /** The sign-in that the visit stands on. */
+  /** Session that the visit depends on. */
   readonly sessionId: string | null;
 }
 
 export interface Admitted {
-  /** Who is signed in; undefined for visitors without an account, and programs. */
+  /** Absent for visitors without an account, and programs. */
   readonly viewer?: Viewer;
   /** Absent for requests without a visit. */
   readonly visitId?: string;
-  /** Whether answers are the same for everybody, so that caches may share them. */
+  /** Answers are the same for all visitors, so caches may share them. */
   readonly isPublic: boolean;
 }
 
 /** Why a request was refused, and how its sender could get in. */
 export interface Refusal {
-  /** `not_allowed`: somebody who is signed in and may not open it; `bad_token`: a program whose token does not open it. */
+  /** `not_allowed`: signed in without access; `bad_token`: the token of a program is not valid here. */
   readonly why: 'sign_in' | 'password' | 'link' | 'not_allowed' | 'bad_token';
   readonly policy: AccessPolicy;
   readonly email?: string;

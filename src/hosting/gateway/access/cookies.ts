@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 export type CookieName = 'visit' | 'start' | 'round';
 
 const LIVES: Record<CookieName, number> = { visit: 12 * 3600, start: 600, round: 30 };
-/** What one of ours looks like. */
+/** Format of our cookie values. */
 const VALUE = /^[\w-]{1,64}$/;
 /** Neighbouring hosts may set cookies of the same name. */
 const MAX_TRIED = 8;

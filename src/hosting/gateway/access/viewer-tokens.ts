@@ -12,7 +12,7 @@ const LIFE_SECONDS = 120;
 const REUSE_MS = 60_000;
 const MAX_KEPT = 5_000;
 
-export interface ToldViewer {
+export interface SharedViewer {
   readonly id?: string;
   readonly name?: string;
   readonly email?: string;
@@ -30,7 +30,7 @@ export class ViewerTokens {
     private readonly policies: AccessPolicies,
   ) {}
 
-  async tell({ target }: HostedHost, { userId, name, email, role }: Viewer): Promise<ToldViewer> {
+  async describe({ target }: HostedHost, { userId, name, email, role }: Viewer): Promise<SharedViewer> {
     const { identity } = await this.policies.find(target);
     if (identity === 'none') return {};
     return identity === 'id' ? { id: userId } : { id: userId, name, email, role };
@@ -38,12 +38,12 @@ export class ViewerTokens {
 
   /** Returns a JWT whose audience is the origin of the host. */
   async sign(host: HostedHost, viewer: Viewer): Promise<string> {
-    const told = await this.tell(host, viewer);
-    const key = `${host.origin} ${viewer.userId} ${JSON.stringify(told)}`;
+    const shared = await this.describe(host, viewer);
+    const key = `${host.origin} ${viewer.userId} ${JSON.stringify(shared)}`;
     const kept = this.kept.get(key);
     if (kept) return kept;
     const { id: kid, key: signing } = await this.keys.signing();
-    const { id, ...claims } = told;
+    const { id, ...claims } = shared;
     const token = await new SignJWT({ ...claims })
       .setProtectedHeader({ alg: VIEWER_ALGORITHM, typ: 'viewer+jwt', kid })
       .setIssuer(this.config.baseUrl)

@@ -9,5 +9,5 @@ export interface DomainIds {
 
 /** The record of a served host was not found, for the first time. */
 export const domainFailing = defineEvent<DomainIds>('domain.failing');
-/** A host is served no more. */
+/** A host is no longer served. */
 export const domainFailed = defineEvent<DomainIds>('domain.failed');

@@ -5,7 +5,7 @@ import { type HostedTarget } from '../hosts/hosted-targets.js';
 
 /** Days of failed checks after which a host is no longer served. */
 const PATIENCE_DAYS = 14;
-/** Of hosts that wait to be verified. */
+/** Days after which unverified hosts are removed. */
 const PENDING_DAYS = 30;
 
 export type DomainRow = Row<'host_name'>;

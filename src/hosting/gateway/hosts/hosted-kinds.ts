@@ -4,7 +4,7 @@ import type { HostedKind } from './hosting-domain.js';
 
 /** The differences between sites and servers. */
 export interface HostedKindSpec {
-  /** The input field that names one. */
+  /** Input field that holds the id. */
   readonly field: `${HostedKind}_id`;
   readonly path: `/${string}`;
   readonly accessPath: `/${string}`;

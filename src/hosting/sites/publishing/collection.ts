@@ -13,8 +13,8 @@ import { BuildFailure, type DetectedProject } from '../../builds/index.js';
 import type { SiteRow } from '../records/sites.store.js';
 import type { BuiltVersion, Finding } from '../records/versions.store.js';
 import { SiteFolders } from '../storage/site-folders.js';
+import { BlobWriter } from './blob-writer.js';
 import type { BuildReports } from './build-reports.js';
-import { Intake } from './intake.js';
 import { below, leftOut } from './site-source.js';
 import { awaitsForms } from './version-forms.js';
 
@@ -30,7 +30,7 @@ export interface Output {
   readonly entries: readonly Entry[];
   /** Paths that are left out. */
   readonly skipped: readonly string[];
-  /** The folder that findings name those paths in; '' for the whole. */
+  /** Folder that paths in findings are relative to; '' for the workspace. */
   readonly folder: string;
   /** Unreadable files are left out, or fail the build. */
   readonly unreadable: 'left out' | 'refused';
@@ -109,21 +109,21 @@ export class Collection {
     skipped: string[],
   ): Promise<CollectedFile[]> {
     const collected: CollectedFile[] = [];
-    const intake = new Intake(blobs, this.folders.batchFor(blobs), earlier, this.config.siteLimits.bytes);
+    const writer = new BlobWriter(blobs, this.folders.batchFor(blobs), earlier, this.config.siteLimits.bytes);
     try {
       for (const batch of batchesOf(output.entries, BATCH)) {
         signal.throwIfAborted();
         const paths = batch.map(({ path }) => path);
-        const outcomes = await output.files.readEach(paths, file => intake.take(file));
+        const outcomes = await output.files.readEach(paths, file => writer.take(file));
         for (const [index, outcome] of outcomes.entries()) {
           if (outcome.status === 'fulfilled') collected.push(outcome.value);
           else skipped.push(refused(paths[index] ?? '', outcome.reason, output));
         }
         await reports.progress({ phase: 'collect', done: collected.length, total: output.entries.length });
       }
-      await intake.place();
+      await writer.place();
     } finally {
-      await intake.discard();
+      await writer.discard();
     }
     return collected;
   }

@@ -10,7 +10,7 @@ import { BuildLogStore } from '../records/build-log.store.js';
 import type { VersionIds } from '../records/site-events.js';
 import { type SiteRow, SitesStore } from '../records/sites.store.js';
 import { type BuildAttempt, VersionsStore } from '../records/versions.store.js';
-import { BuildOutcomes } from './build-outcomes.js';
+import { BuildRecorder } from './build-recorder.js';
 import { BuildReports } from './build-reports.js';
 import { SiteBuild } from './site-build.js';
 
@@ -32,7 +32,7 @@ export class SiteBuilds implements BeforeApplicationShutdown {
     private readonly versions: VersionsStore,
     private readonly lines: BuildLogStore,
     private readonly build: SiteBuild,
-    private readonly outcomes: BuildOutcomes,
+    private readonly recorder: BuildRecorder,
     private readonly log: Log,
   ) {
     this.limit = new ConcurrencyLimit(config.siteBuildLimits.at_once);
@@ -88,7 +88,7 @@ export class SiteBuilds implements BeforeApplicationShutdown {
       cancelled.close();
       await reports.end();
       await this.build.clean(id);
-      await this.outcomes.charge(site, attempt, (performance.now() - started) / 1000);
+      await this.recorder.charge(site, attempt, (performance.now() - started) / 1000);
     }
     return undefined;
   }
@@ -105,7 +105,7 @@ export class SiteBuilds implements BeforeApplicationShutdown {
       );
     if (attempt.losses > 0) reports.say('The process that built it was lost; the build begins anew.');
     const built = await this.build.run(site, attempt.id, reports, signal);
-    const outcome = await this.outcomes.built(attempt, built);
+    const outcome = await this.recorder.built(attempt, built);
     if (outcome)
       reports.say(`Built: ${count(built.files, 'file')}, ${count(built.bytes, 'byte')}. ${outcome.reason}`);
   }
@@ -127,7 +127,7 @@ export class SiteBuilds implements BeforeApplicationShutdown {
       throw error;
     }
     reports.say(reason);
-    await this.outcomes.failed(attempt, reason);
+    await this.recorder.failed(attempt, reason);
   }
 
   /** The signal is aborted when the attempt becomes outdated. */

@@ -11,7 +11,7 @@ const LEFT_OUT = new Set(['.git', 'node_modules', '.atelier']);
 const MAX_NAMED = 20;
 
 export interface Source {
-  /** The whole workspace, to which programs and people write meanwhile. */
+  /** The whole workspace, which may change meanwhile. */
   readonly files: WorkspaceFs;
   readonly entries: readonly Entry[];
   readonly hasManifest: boolean;

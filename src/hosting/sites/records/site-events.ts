@@ -13,7 +13,7 @@ export const sitePromoted = defineEvent<
   VersionIds & {
     /** Id of this promotion: a version may go live several times. */
     readonly id: string;
-    /** Who did it; null: it went by itself. */
+    /** Null for automatic promotion. */
     readonly by: string | null;
   }
 >('site.promoted');

@@ -11,7 +11,7 @@ import { reachedFrom, serversTopic, serverTopic } from './servers.store.js';
 
 /** How other processes reach the holder: by socket on the same machine, or by TCP. */
 export interface InstanceAddress {
-  /** A socket of the same machine. */
+  /** Unix socket, for processes of the same machine. */
   readonly path?: string;
   readonly host?: string;
   readonly port?: number;
@@ -31,7 +31,7 @@ const live = (which: RawBuilder<unknown>): RawBuilder<unknown> =>
 
 type InstanceKey = Pick<InstanceRow, 'id' | 'server_id' | 'generation'>;
 
-export interface AfterEnd {
+export interface EndState {
   readonly state: Exclude<ServerState, 'running'>;
   readonly reason: string | null;
   /** For `crashed`: seconds until the next attempt. */
@@ -153,7 +153,7 @@ export class InstancesStore {
   end(
     { id, server_id, generation }: InstanceKey,
     exit: ServerExit | null,
-    after?: AfterEnd,
+    after?: EndState,
   ): Promise<boolean> {
     const written = exit && JSON.stringify(exit);
     return this.database.transaction(async unit => {
@@ -271,7 +271,7 @@ export class InstancesStore {
   private async leaveToPredecessor(
     unit: UnitOfWork,
     { id, generation }: { id: string; generation: number },
-    { reason }: AfterEnd,
+    { reason }: EndState,
   ): Promise<boolean> {
     const { rows } = await sql`
       update server set state = 'running', generation = i.generation, state_changed_at = now(),
@@ -285,7 +285,7 @@ export class InstancesStore {
   private async move(
     unit: UnitOfWork,
     { id, generation }: { id: string; generation: number },
-    { state, reason, retryInSeconds, restarts }: AfterEnd,
+    { state, reason, retryInSeconds, restarts }: EndState,
   ): Promise<boolean> {
     const { rows } = await sql`
       update server set state = ${state}, reason = ${reason}, state_changed_at = now(),
@@ -301,7 +301,7 @@ export class InstancesStore {
   private async publish(
     unit: UnitOfWork,
     ids: { server_id: string; instance_id: string },
-    { state, restarts }: AfterEnd,
+    { state, restarts }: EndState,
   ): Promise<void> {
     if (state === 'failed') await this.events.publish(unit, serverFailed, ids);
     else if (state === 'crashed' && restarts === 1) await this.events.publish(unit, serverCrashed, ids);

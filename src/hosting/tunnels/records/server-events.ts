@@ -7,5 +7,5 @@ interface EndedInstance {
 
 /** A program crashed for the first time since it ran well, and is restarted. */
 export const serverCrashed = defineEvent<EndedInstance>('server.crashed');
-/** A program is not started any more. */
+/** A server is not restarted any more. */
 export const serverFailed = defineEvent<EndedInstance>('server.failed');

@@ -27,7 +27,7 @@ export const HOST_HEADERS = ['public', 'local'] as const;
 export type HostHeader = (typeof HOST_HEADERS)[number];
 
 export interface ServerExit {
-  /** Null where a signal ended it, or it was lost. */
+  /** Null after a signal or the loss of its process. */
   readonly code: number | null;
   readonly signal: string | null;
   readonly reason: string;

@@ -13,7 +13,7 @@ import {
 } from './server-states.js';
 
 export const serverTopic = defineTopic('server');
-/** Some server is to be started, or is not wanted any more: for those who run them. */
+/** A server has to be started or stopped. Supervisors listen. */
 export const serversTopic = defineTopic('servers');
 
 declare global {
@@ -106,7 +106,7 @@ export class ServersStore extends HostedStore<ServerRow> {
   /** Its process notices, and ends. */
   async remove(unit: UnitOfWork, id: string): Promise<void> {
     await unit.tables().deleteFrom('server').where('id', '=', id).execute();
-    await this.toKeepers(unit, id);
+    await this.notifySupervisors(unit, id);
   }
 
   /** Starts a new generation: running processes of earlier ones end. `actor`: on whose authority. */
@@ -115,7 +115,7 @@ export class ServersStore extends HostedStore<ServerRow> {
       update server set wanted = 'running', state = 'starting', reason = null, generation = generation + 1, restarts = 0,
         next_attempt_at = null, actor = ${JSON.stringify(actor)}::jsonb, state_changed_at = now(), updated_at = now()
       where id = ${id} and ${reachedFrom('starting')}`.execute(unit.tables());
-    await this.toKeepers(unit, id);
+    await this.notifySupervisors(unit, id);
   }
 
   /** Starts a new generation on the authority of `actor`. False if the server does not run. */
@@ -126,7 +126,7 @@ export class ServersStore extends HostedStore<ServerRow> {
       where id = ${id} and wanted = 'running' and state in ('starting', 'running', 'crashed') returning id`.execute(
       unit.tables(),
     );
-    if (rows.length > 0) await this.toKeepers(unit, id);
+    if (rows.length > 0) await this.notifySupervisors(unit, id);
     return rows.length > 0;
   }
 
@@ -135,7 +135,7 @@ export class ServersStore extends HostedStore<ServerRow> {
       update server set wanted = 'stopped', state = 'stopped', reason = ${reason}, generation = generation + 1,
         next_attempt_at = null, state_changed_at = now(), updated_at = now()
       where id = ${id} and ${reachedFrom('stopped')}`.execute(unit.tables());
-    await this.toKeepers(unit, id);
+    await this.notifySupervisors(unit, id);
   }
 
   /** False if the server does not sleep. Concurrent requests wake it once. */
@@ -160,7 +160,7 @@ export class ServersStore extends HostedStore<ServerRow> {
     await this.topics.publishWithCommit(unit, serverTopic(id));
   }
 
-  private async toKeepers(unit: UnitOfWork, id: string): Promise<void> {
+  private async notifySupervisors(unit: UnitOfWork, id: string): Promise<void> {
     await this.changed(unit, id);
     await this.topics.publishWithCommit(unit, serversTopic());
   }

@@ -6,14 +6,14 @@ import { Log } from '../../../platform/log/index.js';
 import { unreachedHost, WORKSPACE_EGRESS } from '../../../workspaces/egress/index.js';
 import { ServerLogs } from '../logs/server-logs.js';
 import {
-  type AfterEnd,
+  type EndState,
   type InstanceAddress,
   type InstanceRow,
   InstancesStore,
 } from '../records/instances.store.js';
 import { isUp } from '../records/server-states.js';
 import { type ServerRow, ServersStore } from '../records/servers.store.js';
-import { afterEnd, CRASH_LOOP, describeExit } from './after-end.js';
+import { CRASH_LOOP, decideEndState, describeExit } from './end-state.js';
 import { checked, NotReady, readyPort } from './readiness.js';
 import { ServerDependencies } from './server-dependencies.js';
 import { ServerLinks } from './server-links.js';
@@ -56,7 +56,7 @@ export class Instance {
   private readonly startedAt = performance.now();
   /** Why the service ended the program. */
   private fault: string | undefined;
-  private asked: AfterEnd | 'unwanted' | undefined;
+  private asked: EndState | 'unwanted' | undefined;
   private isReady = false;
   private draining: Promise<void> | undefined;
   private checking: Promise<void> | undefined;
@@ -96,7 +96,7 @@ export class Instance {
   }
 
   /** `after`: state of the server afterwards; `unwanted`: it is set already. */
-  stop(after: AfterEnd | 'unwanted'): void {
+  stop(after: EndState | 'unwanted'): void {
     this.asked ??= after;
     this.preparing.abort();
     this.program?.stop();
@@ -293,6 +293,10 @@ export class Instance {
       return;
     }
     const crashes = 1 + (await instances.crashesSince(server.id, CRASH_LOOP.seconds));
-    await instances.end(this.row, exit, afterEnd({ server, exit, ranMs, crashes, random: Math.random() }));
+    await instances.end(
+      this.row,
+      exit,
+      decideEndState({ server, exit, ranMs, crashes, random: Math.random() }),
+    );
   }
 }

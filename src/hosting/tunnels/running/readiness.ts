@@ -36,7 +36,7 @@ export async function readyPort(
   },
 ): Promise<number> {
   const begun = performance.now();
-  let told = '';
+  let reported = '';
   for (;;) {
     signal.throwIfAborted();
     const port = await findPort(program, server);
@@ -47,8 +47,8 @@ export async function readyPort(
       const missing = [problem, await advice(program, server), unreached()].filter(Boolean).join(' ');
       if (elapsed > START_MS)
         throw new NotReady(`The program was not ready within ${START_MS / 1000} seconds. ${missing}`);
-      if (missing !== told) await tell(missing);
-      told = missing;
+      if (missing !== reported) await tell(missing);
+      reported = missing;
     }
     const { ms } = PAUSES.find(({ before }) => elapsed < before) ?? { ms: LAST_PAUSE_MS };
     await sleep(ms, undefined, { signal });

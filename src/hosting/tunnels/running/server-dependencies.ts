@@ -5,7 +5,7 @@ import { NoRoom } from '../../../workspaces/changes/index.js';
 import { BuildFailure, FolderDependencies } from '../../builds/index.js';
 import { type ServerRow, serversTopic } from '../records/servers.store.js';
 
-interface Telling {
+interface InstallEvents {
   readonly onInstall: () => void;
   readonly onOutput: (chunk: OutputChunk | { stream: 'system'; text: string }) => void;
   readonly signal: AbortSignal;
@@ -19,7 +19,7 @@ export class ServerDependencies {
   ) {}
 
   /** A failed command throws; a failed detected installation only logs, and the program starts without it. */
-  async provide(server: ServerRow, { onInstall, onOutput, signal }: Telling): Promise<void> {
+  async provide(server: ServerRow, { onInstall, onOutput, signal }: InstallEvents): Promise<void> {
     const { id, workspace_id, workspace_number, organization_id, folder, install_command, actor } = server;
     try {
       await this.dependencies.provide({

@@ -43,7 +43,7 @@ export class RunningProgram {
   constructor(
     readonly door: SandboxDoor,
     readonly port: number,
-    /** Whether it alone has the ports that the door sees. */
+    /** The door sees ports of this program only. */
     readonly hasOwnPorts: boolean,
     run: (signal: AbortSignal, program: RunningProgram) => Promise<SandboxResult>,
   ) {

@@ -3,7 +3,7 @@ import type { HeaderRules } from './forwarded-headers.js';
 
 /** Request headers that name the browser's origin. */
 const OF_BROWSERS = new Set(['origin', 'referer']);
-/** Headers of an answer that name the program's own address. */
+/** Response headers that name the program's own address. */
 const OF_PROGRAMS = new Set(['location', 'content-location', 'access-control-allow-origin']);
 
 /**

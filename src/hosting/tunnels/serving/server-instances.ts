@@ -15,7 +15,7 @@ const END_MS = 2_000;
 const LOST_MS = 20_000;
 /** Longer exchanges are watched. */
 const LONG_MS = 1_000;
-/** Between two looks whether a client has read what came before its server ended. */
+/** Interval at which unread output of an ended server is checked. */
 const UNREAD_MS = 2_000;
 const MAX_SERVERS = 10_000;
 const TTL_MS = 10 * 60_000;

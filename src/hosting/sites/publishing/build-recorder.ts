@@ -16,7 +16,7 @@ import { BuildQueue } from './build-queue.js';
 const UNEXPECTED = 'The build failed because of a fault on our side; try again.';
 
 @Injectable()
-export class BuildOutcomes {
+export class BuildRecorder {
   constructor(
     private readonly database: Database,
     private readonly sites: SitesStore,

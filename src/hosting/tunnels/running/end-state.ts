@@ -1,5 +1,5 @@
 import type { SandboxResult } from '#libs/sandbox/index.js';
-import type { AfterEnd } from '../records/instances.store.js';
+import type { EndState } from '../records/instances.store.js';
 import type { ServerExit } from '../records/server-states.js';
 import type { ServerRow } from '../records/servers.store.js';
 
@@ -19,7 +19,7 @@ export interface Ended {
   readonly random: number;
 }
 
-export function afterEnd({ server, exit, ranMs, crashes, random }: Ended): AfterEnd {
+export function decideEndState({ server, exit, ranMs, crashes, random }: Ended): EndState {
   const { restart } = server;
   if (exit.code === 0 && restart !== 'always') return { state: 'stopped', reason: exit.reason };
   if (restart === 'never') return { state: 'failed', reason: exit.reason };

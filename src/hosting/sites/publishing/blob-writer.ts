@@ -13,7 +13,7 @@ import type { OpenFile } from '#libs/workspace-fs/index.js';
 import { BuildFailure } from '../../builds/index.js';
 
 /** Stores files of a version as blobs. Files that browsers keep for a year are compressed at once, others later. */
-export class Intake {
+export class BlobWriter {
   private readonly forms = new Map<string, CompressedSizes>();
   private left: number;
 

@@ -13,7 +13,7 @@ const MOVED = { state: 'starting', reason: 'It moves to another process of the s
 
 /** Claims and runs servers in this process, and gives them up at shutdown. */
 @Injectable()
-export class ServerKeeper implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+export class ServerSupervisor implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly runs = new Set<Promise<void>>();
   /** Instances held according to the database, but not run here, by when that was noticed. */
   private unknown = new Map<string, number>();
