@@ -7,6 +7,7 @@ import { BuildsModule } from '../builds/index.js';
 import { GatewayModule } from '../gateway/index.js';
 
 import { BuildLogService } from './build-log.service.js';
+import { SiteFolders } from './folders/site-folders.js';
 import { BUILDS, BuildQueue } from './publishing/build-queue.js';
 import { BuildRecorder } from './publishing/build-recorder.js';
 import { BuildsProcessor } from './publishing/builds.processor.js';
@@ -26,7 +27,6 @@ import { SitesController } from './sites.controller.js';
 import { SitesService } from './sites.service.js';
 import { OldVersionsStore } from './storage/old-versions.store.js';
 import { Retention } from './storage/retention.js';
-import { SiteFolders } from './storage/site-folders.js';
 import { SiteStorage } from './storage/site-storage.js';
 import { StoredBytesStore } from './storage/stored-bytes.store.js';
 import { VersionsService } from './versions.service.js';

@@ -10,9 +10,9 @@ import {
 import { batchesOf, type Entry, type WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { BuildFailure, type DetectedProject } from '../../builds/index.js';
+import { SiteFolders } from '../folders/site-folders.js';
 import type { SiteRow } from '../records/sites.store.js';
 import type { BuiltVersion, Finding } from '../records/versions.store.js';
-import { SiteFolders } from '../storage/site-folders.js';
 import { BlobWriter } from './blob-writer.js';
 import type { BuildReports } from './build-reports.js';
 import { below, leftOut } from './site-source.js';

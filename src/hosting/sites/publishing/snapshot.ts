@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { batchesOf, type Entry, WorkspaceFs, WorkspaceFsError } from '#libs/workspace-fs/index.js';
 import { Config } from '../../../platform/config/index.js';
 import { WorkspaceFolders } from '../../../workspaces/core/index.js';
+import { SiteFolders } from '../folders/site-folders.js';
 import type { SiteRow } from '../records/sites.store.js';
 import type { Finding } from '../records/versions.store.js';
-import { SiteFolders } from '../storage/site-folders.js';
 import type { BuildReports } from './build-reports.js';
 import { below, leftOut, type Source } from './site-source.js';
 

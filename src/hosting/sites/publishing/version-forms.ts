@@ -13,10 +13,10 @@ import { batchesOf } from '#libs/workspace-fs/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { type Attempt } from '../../../platform/jobs/index.js';
 import { Log } from '../../../platform/log/index.js';
+import { SiteFolders } from '../folders/site-folders.js';
 import { SitesStore } from '../records/sites.store.js';
 import { VersionsStore } from '../records/versions.store.js';
 import { Versions } from '../serving/versions.js';
-import { SiteFolders } from '../storage/site-folders.js';
 import { SiteStorage } from '../storage/site-storage.js';
 
 const BATCH = { files: 256, bytes: 32 * 1024 * 1024 };

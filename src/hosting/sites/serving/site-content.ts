@@ -12,8 +12,8 @@ import {
   Offload,
   sendNothingPublished,
 } from '../../gateway/index.js';
+import { SiteFolders } from '../folders/site-folders.js';
 import { SitesStore, siteTopic } from '../records/sites.store.js';
-import { SiteFolders } from '../storage/site-folders.js';
 import { Versions } from './versions.js';
 
 const CACHE_BYTES = 64 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { decodeManifest, type Manifest, StaticSite } from '#libs/static-site/index.js';
+import { SiteFolders } from '../folders/site-folders.js';
 import { SitesStore } from '../records/sites.store.js';
 import { type VersionRow, VersionsStore } from '../records/versions.store.js';
-import { SiteFolders } from '../storage/site-folders.js';
 
 const MAX_COMPILED = 200;
 /** How long assets of earlier versions are served, for tabs that are still open. */

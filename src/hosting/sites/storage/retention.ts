@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import { Log } from '../../../platform/log/index.js';
+import { SiteFolders } from '../folders/site-folders.js';
 import { SitesStore } from '../records/sites.store.js';
 import { Versions } from '../serving/versions.js';
 import { OldVersionsStore } from './old-versions.store.js';
-import { SiteFolders } from './site-folders.js';
 import { StoredBytesStore, UNUSED_MS } from './stored-bytes.store.js';
 
 const HOUR_MS = 3_600_000;

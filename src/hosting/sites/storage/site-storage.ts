@@ -1,8 +1,8 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
 import { NoRoom, StoredElsewhere, WorkspaceQuota } from '../../../workspaces/changes/index.js';
 import { BuildFailure } from '../../builds/index.js';
+import { SiteFolders } from '../folders/site-folders.js';
 import type { SiteRow } from '../records/sites.store.js';
-import { SiteFolders } from './site-folders.js';
 import { StoredBytesStore } from './stored-bytes.store.js';
 
 type Stored = Pick<SiteRow, 'id' | 'workspace_id'>;
