@@ -10,7 +10,7 @@ import { BuildSandboxes } from './build-sandboxes.js';
 import { ModuleCache } from './module-cache.js';
 import { type InstallFiles, installFiles } from './project/install-files.js';
 import { ManifestReader } from './project/manifest-reader.js';
-import type { PackageManager } from './project/package-manager.js';
+import type { PackageManager } from './project/project.js';
 
 /** Parameters: the command, then the package manager to install first, if any. */
 const SCRIPT = `set -e

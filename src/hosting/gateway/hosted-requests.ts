@@ -5,9 +5,10 @@ import { isBot, isNavigation } from './access/fetch-site.js';
 import { Visits } from './access/visits.js';
 import { sendHtml, sendJson, sendProblem, sendTo } from './answers.js';
 import { HostedContents } from './hosted-contents.js';
+import type { HostedRequest, ReservedRequest } from './hosted-request.js';
 import { OwnCredentials, refusalOfKey } from './own-credentials.js';
 import * as pages from './pages.js';
-import { type HostedRequest, RESERVED, ReservedPaths, type ReservedRequest } from './reserved-paths.js';
+import { RESERVED, ReservedPaths } from './reserved-paths.js';
 
 /** Serves requests that are admitted, and tells others how to get in. */
 @Injectable()

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/index.js';
 import { problemOf } from '../../platform/errors/index.js';
@@ -9,22 +8,12 @@ import { isSameOrigin } from './access/fetch-site.js';
 import { ViewerTokens } from './access/viewer-tokens.js';
 import { Visits } from './access/visits.js';
 import { readBody, sendHtml, sendJson, sendTo } from './answers.js';
-import { type HostedHost } from './hosts/host-table.js';
+import type { HostedRequest, ReservedRequest } from './hosted-request.js';
 import { NO_SUCH_PATH, passwordPage, roundFailed } from './pages.js';
 import { SiteActions } from './site-actions.js';
 
 /** Path prefix of the gateway on every host. */
 export const RESERVED = '/_atelier/';
-
-export interface HostedRequest {
-  readonly host: HostedHost;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
-export interface ReservedRequest extends HostedRequest {
-  readonly url: URL;
-}
 
 const ACTION = /^\/_atelier\/actions\/([a-z][a-z0-9_]{2,63})$/;
 

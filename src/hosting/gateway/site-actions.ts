@@ -9,9 +9,9 @@ import { AccessControl, type Admitted } from './access/access-control.js';
 import { isSameOrigin } from './access/fetch-site.js';
 import { readBody, sendJson } from './answers.js';
 import { HostedContents, type OfferedActions } from './hosted-contents.js';
+import type { ReservedRequest } from './hosted-request.js';
 import { type HostedTarget } from './hosts/hosted-targets.js';
 import { MinuteCounts } from './request-limits.js';
-import type { ReservedRequest } from './reserved-paths.js';
 
 const MAX_BYTES = 64 * 1024;
 const MAX_PER_MINUTE = 30;

@@ -12,8 +12,9 @@ import {
 } from '../access/index.js';
 import { type ActionDeclaration, declarationFor, permissionToRun } from './action.js';
 import type { ActionCaller } from './action-caller.js';
-import { ActionCatalog, type CatalogAction } from './action-catalog.js';
+import { ActionCatalog } from './action-catalog.js';
 import { CallerRoles, Roles } from './caller-roles.js';
+import type { CatalogAction } from './catalog-action.js';
 
 /** Whether any of the roles has the permission; one that takes no role always is. */
 export function anyAllows({ organization, workspace }: Roles, permission: Permission | null): boolean {

@@ -3,8 +3,9 @@ import { answeringWith, Database } from '../database/index.js';
 import { NotFound, Problem, problemOf } from '../errors/index.js';
 import { declarationFor } from './action.js';
 import type { ActionCaller } from './action-caller.js';
-import { ActionCatalog, type CatalogAction } from './action-catalog.js';
+import { ActionCatalog } from './action-catalog.js';
 import { ActionLedger, type BegunRun, type Recorded } from './action-ledger.js';
+import type { CatalogAction } from './catalog-action.js';
 import { NO_TENANT, Subjects, type Tenant } from './subject.js';
 
 /** Names the run in the ledger, with a refusal. */

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { ActionDeclaration } from './action.js';
-import { CatalogAction } from './action-catalog.js';
 import { ActionSearch } from './action-search.js';
+import { CatalogAction } from './catalog-action.js';
 
 class Nothing {}
 

@@ -1,7 +1,7 @@
 import MiniSearch from 'minisearch';
 import { stemmer } from 'stemmer';
 import { fieldsOf } from '#libs/fields/index.js';
-import type { CatalogAction } from './action-catalog.js';
+import type { CatalogAction } from './catalog-action.js';
 
 /**
  * What people say for the words that names and summaries of actions use. One line a word of the catalog, with the

@@ -23,12 +23,13 @@ export {
   PROGRAMS,
   SURFACES,
 } from './action-caller.js';
-export { ActionCatalog, CatalogAction } from './action-catalog.js';
+export { ActionCatalog } from './action-catalog.js';
 export { ACTION_RUN_STATUSES, ActionLedger } from './action-ledger.js';
 export { ActionListing } from './action-listing.js';
 export { type ActionCall, ActionRunner, type CheckedCall } from './action-runner.js';
 export { ActionsModule } from './actions.module.js';
 export { CallerRoles, type Roles } from './caller-roles.js';
+export { CatalogAction } from './catalog-action.js';
 export {
   EXEC_TOKEN_PREFIX,
   ExecCaller,

@@ -1,6 +1,8 @@
 import { ById, Field, NAME, PageInput, PageOf } from '../../platform/dto/index.js';
 import { WorkspaceId } from '../../workspaces/core/index.js';
-import { INVITED_ROLES, type InvitedRole } from './file-invitations.store.js';
+
+export const INVITED_ROLES = ['viewer', 'editor'] as const;
+export type InvitedRole = (typeof INVITED_ROLES)[number];
 
 const PATH = { max: 4096, example: 'notes/plan.md' };
 const BELOW = { max: 4096, optional: true, example: '' };

@@ -15,10 +15,7 @@ import { Database, iso, isoOrNull, type Row, type UnitOfWork } from '../../platf
 import { type Page, type PageInput, pageById } from '../../platform/dto/index.js';
 import { Conflict, Gone } from '../../platform/errors/index.js';
 import { type GiverStanding, PublicLink } from '../exposure/index.js';
-import type { FileInvitationView } from './file-invitations.dto.js';
-
-export const INVITED_ROLES = ['viewer', 'editor'] as const;
-export type InvitedRole = (typeof INVITED_ROLES)[number];
+import type { FileInvitationView, InvitedRole } from './file-invitations.dto.js';
 
 const LIFE_DAYS = 14;
 

@@ -5,7 +5,7 @@ import type { Actor } from '../../platform/access/index.js';
 import { Config } from '../../platform/config/index.js';
 import type { UnitOfWork } from '../../platform/database/index.js';
 import { Mailer, writeLetter } from '../../platform/mail/index.js';
-import type { InvitedRole } from './file-invitations.store.js';
+import type { InvitedRole } from './file-invitations.dto.js';
 
 @Injectable()
 export class InvitationMail {

@@ -3,8 +3,6 @@ import { type RawBuilder, sql } from 'kysely';
 import { Database, type Row, type UnitOfWork } from '../../../platform/database/index.js';
 import { Chore } from '../../../platform/jobs/index.js';
 import { defineTopic, type Topics } from '../../../platform/topics/index.js';
-import type { AutomationRunRow } from './automation-runs.store.js';
-import type { DeploymentRow } from './deployments.store.js';
 
 const KEPT_DAYS = 7;
 const HOUR_MS = 3_600_000;
@@ -16,7 +14,7 @@ export const automationEventsTopic = defineTopic('automation-events');
 type AutomationEventRow = Row<'automation_event'> & { readonly id: string };
 
 type TellingRun = Pick<
-  AutomationRunRow,
+  Row<'automation_run'>,
   'id' | 'workspace_id' | 'deployment_id' | 'file_path' | 'kind' | 'trigger_kind' | 'status' | 'stop_reason'
 >;
 
@@ -41,7 +39,7 @@ export async function recordDeploymentEvent(
   unit: UnitOfWork,
   topics: Topics,
   what: 'deployed' | 'paused' | 'resumed' | 'stopped',
-  { id, workspace_id, file_path, state, version, paused_reason }: DeploymentRow,
+  { id, workspace_id, file_path, state, version, paused_reason }: Row<'automation_deployment'>,
 ): Promise<void> {
   const data = { deployment_id: id, file_path, state, version, paused_reason };
   await record(unit, topics, `automation.deployment.${what}`, [{ workspace_id, data }]);

@@ -6,7 +6,8 @@ import { problemOf } from '../../../platform/errors/index.js';
 import { AuthorityLost, StandingAuthority } from '../../../workspaces/core/index.js';
 import { type AutomationRunRow, AutomationRunsStore, type RunTry } from '../records/automation-runs.store.js';
 import { DeploymentsStore } from '../records/deployments.store.js';
-import { type RunContext, RunContextReader } from './run-context-reader.js';
+import type { RunContext } from './run-context.js';
+import { RunContextReader } from './run-context-reader.js';
 import { RunEnds } from './run-ends.js';
 
 /** Starts runs of automations that are the work of an agent: each is a run of a chat, like any other. */

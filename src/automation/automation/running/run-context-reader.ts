@@ -9,18 +9,13 @@ import type { AutomationRunRow } from '../records/automation-runs.store.js';
 import type { Pinned } from '../records/automation-states.js';
 import { DeliveriesStore, type DeliveryRow } from '../records/deliveries.store.js';
 import { DeploymentsStore } from '../records/deployments.store.js';
+import type { RunContext } from './run-context.js';
 import { limitTools } from './tool-lists.js';
 
 const MAX_SHOWN = 16 * 1024;
 const LARGE = 1024 * 1024;
 const FILL_IN = task('src/automation/automation/file/placeholders', 'fillInJson');
 const FILL_IN_MS = 20_000;
-
-/** The version that a run goes by, and what came in for it. */
-export interface RunContext {
-  readonly pinned: Pinned;
-  readonly delivery: DeliveryRow | undefined;
-}
 
 /** Reads the context of runs: their version, input, prompt, secrets and tools. */
 @Injectable()

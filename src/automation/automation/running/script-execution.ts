@@ -15,7 +15,8 @@ import {
 } from '../records/automation-runs.store.js';
 import { automationRunTopic } from '../records/automation-states.js';
 import { ExpectationValidator } from './expectation-validator.js';
-import { type RunContext, RunContextReader } from './run-context-reader.js';
+import type { RunContext } from './run-context.js';
+import { RunContextReader } from './run-context-reader.js';
 import { RunEnds } from './run-ends.js';
 import { ScriptLog } from './script-log.js';
 import { ScriptOutput } from './script-output.js';

@@ -9,7 +9,8 @@ import {
 } from '../../../workspaces/sandboxes/index.js';
 import { SecretMask } from '../../secrets/index.js';
 import type { AutomationRunRow } from '../records/automation-runs.store.js';
-import { type RunContext, RunContextReader } from './run-context-reader.js';
+import type { RunContext } from './run-context.js';
+import { RunContextReader } from './run-context-reader.js';
 import type { ScriptOutput } from './script-output.js';
 
 const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { RunContext } from './run-context-reader.js';
+import type { RunContext } from './run-context.js';
 import { limitTools } from './tool-lists.js';
 
 const KNOWN = ['read_file', 'write_file', 'list_files', 'bash', 'actions_run', 'integration_request', 'task'];

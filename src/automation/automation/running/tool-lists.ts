@@ -1,5 +1,5 @@
 import { allows } from '../../../platform/actions/index.js';
-import type { RunContext } from './run-context-reader.js';
+import type { RunContext } from './run-context.js';
 
 /** Commands, calls of any action and requests to other services: what a stranger would want most. */
 const NAMED_ONLY = ['bash', 'actions_run', 'integration_request'];

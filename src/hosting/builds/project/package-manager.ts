@@ -1,13 +1,5 @@
 import type { JsonObject, ManifestReader } from './manifest-reader.js';
-import type { ProjectFinding } from './project.js';
-
-export interface PackageManager {
-  readonly name: 'npm' | 'pnpm' | 'yarn';
-  /** Undefined for npm, which is installed already. */
-  readonly version: string | undefined;
-  /** Path of the lock file, if any. */
-  readonly lock: string | undefined;
-}
+import type { PackageManager, ProjectFinding } from './project.js';
 
 /** Versions for projects that name none. */
 const PNPM = '10.34.9';

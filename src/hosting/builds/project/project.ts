@@ -1,5 +1,3 @@
-import type { PackageManager } from './package-manager.js';
-
 /** Settings by a person; null or absent ones are detected. */
 export interface ProjectSettings {
   preset?: string | null;
@@ -15,6 +13,14 @@ export interface ProjectFinding {
   level: 'error' | 'warning';
   file?: string;
   message: string;
+}
+
+export interface PackageManager {
+  readonly name: 'npm' | 'pnpm' | 'yarn';
+  /** Undefined for npm, which is installed already. */
+  readonly version: string | undefined;
+  /** Path of the lock file, if any. */
+  readonly lock: string | undefined;
 }
 
 export interface DetectedProject {
