@@ -202,7 +202,7 @@ export const MUTANTS = [
   [quota, 'files: files - begun.files };', 'files: Math.max(0, files - begun.files) };', held],
   [quota, 'bytes + more.bytes <= this.config.workspaceLimits.bytes &&', '', held],
   [quota, 'files + more.files <= this.config.workspaceLimits.files;', 'true;', held],
-  [quota, 'if (!fits(usage)) throw noRoomFor(usage, more, this.config);', '', held],
+  [quota, 'if (!fits(usage)) throw noRoomFor(usage, more, this.config.workspaceLimits);', '', held],
   [quota, 'if (isOld || this.isMoreThanHalf(known)) await', 'if (isOld) await', counted],
   [quota, 'files: files + folders + hidden.files + soon.files', 'files: soon.files', held],
   // What a credential may spend.
@@ -268,11 +268,11 @@ export const MUTANTS = [
   // Who has a sandbox.
   [sandboxes, 'where ${this.rows.isOurs} or ${this.rows.isOrphaned}', '', leased],
   [sandboxes, 'where ${this.rows.isOurs} or ${this.rows.isOrphaned}', 'where ${this.rows.isOurs}', leased],
-  [sandboxes, 'where ${this.rows.isOrphaned} or (${this.rows.isOurs} and', 'where (true and', leased],
+  [sandboxes, 'where ${this.rows.isOrphaned} or ${forgotten}', 'where true', leased],
   [
     sandboxes,
-    'workspace_id = ${workspaceId} and not ${this.rows.isOrphaned}\n        and (',
-    'true and (',
+    'where workspace_id = ${workspaceId} and not ${this.rows.isOrphaned}\n          and (',
+    'where true and (',
     leased,
   ],
   [sandboxes, '::uuid, id) and workspace_id = ${workspaceId} and not', '::uuid, id) and not', leased],
@@ -335,13 +335,8 @@ export const MUTANTS = [
     { specs: ['test/e2e/platform/leases', 'test/faults/leases'], tests: '' },
   ],
   // Whose turn a background job is.
-  [
-    jobs,
-    'where failed_at is null\n          and (look_at',
-    'where false and failed_at is null\n          and (look_at',
-    losing,
-  ],
-  [jobs, 'where failed_at is null\n          and (look_at', 'where (look_at', losing],
+  [jobs, 'sql<boolean>`failed_at is null\n', 'sql<boolean>`false and failed_at is null\n', losing],
+  [jobs, 'sql<boolean>`failed_at is null\n', 'sql<boolean>`true\n', losing],
   [
     jobs,
     'and failed_at is null and ${this.rows.isFree}\n        returning',
@@ -380,7 +375,12 @@ export const MUTANTS = [
   ],
   // Who may ask a model.
   [slots, 'where ${this.rows.isOrphaned} or', 'where', asking],
-  [slots, 'or (${this.rows.isOurs} and id <> all', 'or (id <> all', asking],
+  [
+    slots,
+    'forgotten(this.database, id => this.mine.has(id))',
+    'forgotten(this.database, () => false)',
+    asking,
+  ],
   [slots, 'limit greatest(0, ${limit}::int - (', 'limit greatest(1, ${limit}::int - (', asking],
   [slots, 'max(round) filter (where organization_id = ${organizationId}) + 1, ', '', asking],
   [
