@@ -37,7 +37,7 @@ export const serviceSettings = {
   dataDir: setting('DATA_DIR', 'Folder for workspaces and the embedded database.', asText, '.atelier'),
   databaseUrl: optional(
     'DATABASE_URL',
-    'PostgreSQL 14 or newer, e.g. postgresql://user:password@host/atelier. Unset: the embedded PostgreSQL.',
+    'PostgreSQL 15 or newer, e.g. postgresql://user:password@host/atelier. Unset: the embedded PostgreSQL.',
     asAddress(['postgres:', 'postgresql:'], 'postgresql://user:password@host:5432/atelier'),
   ),
   databasePool: setting(
