@@ -90,7 +90,7 @@ export class RunJournal {
   /** The model has answered: its message, its usage and the calls it asks for. */
   finishStep(step: FinishedStep, events: readonly NewEvent[]): Promise<void> {
     return this.services.database.transaction(async unit => {
-      const run = this.fenced(await this.rows.finishStep(unit, this.run, events, step, this.sumsWith(step)));
+      const run = await this.writeStep(unit, step, events);
       await this.enterStep(unit, run, step);
       const { content } = run;
       const { number, model, calls } = step;
@@ -100,9 +100,13 @@ export class RunJournal {
 
   /** As {@link finishStep}, in a transaction that adds more to what was said, and ends with {@link enterStep}. */
   async addStep(unit: UnitOfWork, step: FinishedStep, events: readonly NewEvent[]) {
-    const run = this.fenced(await this.rows.finishStep(unit, this.run, events, step, this.sumsWith(step)));
+    const run = await this.writeStep(unit, step, events);
     this.conversation.forget();
     return run;
+  }
+
+  private async writeStep(unit: UnitOfWork, step: FinishedStep, events: readonly NewEvent[]) {
+    return this.fenced(await this.rows.finishStep(unit, this.run, events, step, this.sumsWith(step)));
   }
 
   /**

@@ -40,7 +40,6 @@ import { HostTable } from './hosts/host-table.js';
 import { HostedRegistry } from './hosts/hosted-registry.js';
 import { HostedTargets } from './hosts/hosted-targets.js';
 import { HostingDomain } from './hosts/hosting-domain.js';
-import { LongPolls } from './hosts/long-polls.js';
 import { Offload } from './offload.js';
 import { OwnCredentials } from './own-credentials.js';
 import { RequestLimits } from './request-limits.js';
@@ -67,7 +66,6 @@ import { SiteActions } from './site-actions.js';
     HostTable,
     HostedTargets,
     HostedRegistry,
-    LongPolls,
     SiteAccessService,
     ServerAccessService,
     SiteTokensService,
@@ -117,7 +115,6 @@ import { SiteActions } from './site-actions.js';
     HostedUpgrades,
     HostingDomain,
     HostNames,
-    LongPolls,
     Offload,
     ViewerKeys,
     ViewerTokens,

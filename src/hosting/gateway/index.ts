@@ -15,6 +15,5 @@ export { HostedStore } from './hosts/hosted.store.js';
 export { HostedRegistry } from './hosts/hosted-registry.js';
 export { type HostedTarget, type HostedTargetSource, HostedTargets } from './hosts/hosted-targets.js';
 export { type HostedKind, HostingDomain } from './hosts/hosting-domain.js';
-export { LongPolls } from './hosts/long-polls.js';
 export { slugify } from './hosts/slugs.js';
 export { Offload } from './offload.js';

@@ -1,8 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { EventStreams } from './event-streams.js';
+import { LongPolls } from './long-polls.js';
 import { Watches } from './watches.js';
 
-/** Responses that stay open: server-sent events. */
+/** Requests that stay open: server-sent events, and those that wait for a state. */
 @Global()
-@Module({ providers: [EventStreams, Watches], exports: [EventStreams, Watches] })
+@Module({ providers: [EventStreams, LongPolls, Watches], exports: [EventStreams, LongPolls, Watches] })
 export class StreamsModule {}

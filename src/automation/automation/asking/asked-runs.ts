@@ -1,8 +1,8 @@
-import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Actor, type Chain, NO_CHAIN } from '../../../platform/access/index.js';
 import { Database, dryRun } from '../../../platform/database/index.js';
 import { Conflict, NotFound, PaymentRequired } from '../../../platform/errors/index.js';
-import { Subscription, Topics } from '../../../platform/topics/index.js';
+import { LongPolls } from '../../../platform/streams/index.js';
 import { type AutomationRunRow, AutomationRunsStore } from '../records/automation-runs.store.js';
 import { automationRunTopic, type Pinned } from '../records/automation-states.js';
 import { DeliveriesStore, type DeliveryRow } from '../records/deliveries.store.js';
@@ -14,9 +14,7 @@ import { RunViews } from './run-views.js';
 
 /** Starts runs for callers, who learn at once where one cannot be started, and waits for their ends. */
 @Injectable()
-export class AskedRuns implements BeforeApplicationShutdown {
-  private readonly closing = new AbortController();
-
+export class AskedRuns {
   constructor(
     private readonly database: Database,
     private readonly deployments: DeploymentsStore,
@@ -24,13 +22,8 @@ export class AskedRuns implements BeforeApplicationShutdown {
     private readonly deliveries: DeliveriesStore,
     private readonly acceptance: RunAcceptance,
     private readonly views: RunViews,
-    private readonly topics: Topics,
+    private readonly polls: LongPolls,
   ) {}
-
-  /** Callers that wait get the run as it is now. */
-  beforeApplicationShutdown(): void {
-    this.closing.abort();
-  }
 
   async start(incoming: Omit<Incoming, 'isAsked'>, wait = 0): Promise<AutomationRunView> {
     const view = await this.database.transaction(async unit => {
@@ -102,18 +95,12 @@ export class AskedRuns implements BeforeApplicationShutdown {
   /** The run at its end, or as it stands after `wait` seconds. */
   async atEnd(run: AutomationRunRow, wait: number): Promise<AutomationRunRow> {
     if (wait === 0 || run.state === 'done' || dryRun()) return run;
-    const limit = AbortSignal.any([AbortSignal.timeout(wait * 1000), this.closing.signal]);
-    const wakeUp = new Subscription(this.topics, automationRunTopic(run.id));
-    try {
-      for (let now: AutomationRunRow | undefined = run; ; ) {
-        now = await this.runs.find(run.id);
-        if (!now) throw new NotFound('No such run of an automation');
-        if (now.state === 'done' || limit.aborted) return now;
-        await wakeUp.wait(limit);
-      }
-    } finally {
-      wakeUp.close();
-    }
+    const read = async () => {
+      const now = await this.runs.find(run.id);
+      if (!now) throw new NotFound('No such run of an automation');
+      return now;
+    };
+    return this.polls.wait(automationRunTopic(run.id), wait, read, ({ state }) => state === 'done');
   }
 }
 

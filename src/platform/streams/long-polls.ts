@@ -1,6 +1,6 @@
 import { BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import { dryRun } from '../../../platform/database/index.js';
-import { Subscription, type Topic, Topics } from '../../../platform/topics/index.js';
+import { dryRun } from '../database/index.js';
+import { Subscription, type Topic, Topics } from '../topics/index.js';
 
 /** Holds requests until the state that their callers wait for. */
 @Injectable()
